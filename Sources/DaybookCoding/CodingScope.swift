@@ -53,6 +53,10 @@ class CodingScope {
     return (count == 12 && name == "systemFields") || (count == recordNameKey.utf8.count && name.equalsBytes(of: recordNameKey))
   }
 
+  /// Whether a key of the value itself is that of the record's name.
+  @inline(__always)
+  final func isRecordName(_ name: String) -> Bool { !hasLayer && name.equalsBytes(of: recordNameKey) }
+
   @inline(__always)
   final func meaning(_ key: some CodingKey, _ above: PathStep?) -> Meaning {
     let name = key.stringValue
@@ -68,11 +72,20 @@ class CodingScope {
 
   private final func meaningByRule(_ name: String, _ key: any CodingKey, _ above: PathStep?) -> Meaning {
     var rule: FieldRule?
+    var fallback: Record.Value?
     if !rules.isEmpty {
       rule = rules[above == nil ? name : pathTexts(above, key).joined(separator: ".")]
       if case .ignored? = rule { return .nothing }
+      if case .default(let value)? = rule {
+        // It says nothing about what becomes of a value.
+        fallback = value
+        rule = nil
+      }
     }
-    return .field(FieldTarget(field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule))
+    return .field(
+      FieldTarget(
+        field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule,
+        fallback: fallback))
   }
 
   /// Whether a value with keys has a field for each of them.

@@ -8,13 +8,10 @@ import Daybook
 /// Values saved and fetched as records, one line each.
 
 extension RecordEncoder {
-  /// A value as it is saved: with the policy that suits it when the caller has none.
-  func prepared<T: RecordEncodable>(
-    _ value: T, _ policy: SavePolicy?
-  ) throws(RecordCodingError) -> (record: Record, policy: SavePolicy) {
-    let encoded = try encode(value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false))
-    // A type that keeps no system fields cannot know what is there: it is saved over it.
-    return (encoded.record, policy ?? (encoded.keepsSystemFields ? .ifServerRecordUnchanged : .changedKeys))
+  /// A value as it is saved.
+  func encoded<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Encoded {
+    try encode(
+      value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false))
   }
 }
 
@@ -31,8 +28,23 @@ extension Transaction {
   public func save<T: RecordEncodable>(
     _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
   ) throws -> Record {
-    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
-    return try save(record, policy: policy)
+    let encoded = try RecordEncoder(zone: zone, options: options).encoded(value)
+    return try save(
+      encoded.record, policy: policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields))
+  }
+
+  /// Saves the records of values, in whatever order they refer to each other; returns them with their new change tags and dates,
+  /// in the order of the argument.
+  /// - Parameter policy: nil suits the type, as for one value.
+  /// - Throws: ``RecordCodingError`` before anything is saved, or what saving a record throws, at the first that is refused; those
+  ///   before it are saved in this transaction.
+  @discardableResult
+  public func save<T: RecordEncodable>(
+    _ values: [T], in zone: Zone.ID = .default, policy: SavePolicy? = nil,
+    options: RecordCodingOptions = .init()
+  ) throws -> [Record] {
+    let ready = try ReadyValues(values, in: zone, policy, options)
+    return try save(ready.records, policy: ready.policy)
   }
 }
 
@@ -41,9 +53,10 @@ extension RecordReader where Self: ~Copyable {
   ///
   /// - Throws: ``RecordCodingError``, or what reading a record throws.
   public func fetch<T: RecordDecodable>(
-    _ type: T.Type, _ name: String, in zone: Zone.ID = .default, options: RecordCodingOptions = .init()
+    _ type: T.Type, _ name: some RecordNameConvertible, in zone: Zone.ID = .default,
+    options: RecordCodingOptions = .init()
   ) throws -> T? {
-    let id = try Record.ID(existing: name, in: zone)
+    let id = try Record.ID(existing: name.recordName, in: zone)
     return try record(id).map { try RecordDecoder(options: options).decode(type, from: $0) }
   }
 
@@ -78,26 +91,60 @@ extension Database {
   /// Saves the record of a value in a transaction of its own; see ``Daybook/Transaction/save(_:in:policy:options:)``.
   @discardableResult
   public func save<T: RecordEncodable>(
-    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
+    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil,
+    options: RecordCodingOptions = .init(),
+    origin: Origin? = nil
   ) throws -> Record {
-    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
-    return try write { transaction in try transaction.save(record, policy: policy) }
+    let ready = try ReadyValues([value], in: zone, policy, options)
+    return try save(ready.records, policy: ready.policy, origin: origin)[0]
   }
 
   /// The same off the caller's thread.
   @discardableResult
   public func save<T: RecordEncodable>(
-    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
+    _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil,
+    options: RecordCodingOptions = .init(),
+    origin: Origin? = nil
   ) async throws -> Record {
-    let (record, policy) = try RecordEncoder(zone: zone, options: options).prepared(value, policy)
-    return try await write { transaction in try transaction.save(record, policy: policy) }
+    let ready = try ReadyValues([value], in: zone, policy, options)
+    return try await save(ready.records, policy: ready.policy, origin: origin)[0]
+  }
+
+  /// Saves the records of values in one transaction, all of them or none, in whatever order they refer to each other; returns them
+  /// with their new change tags and dates, in the order of the argument.
+  ///
+  /// ```swift
+  /// try database.save([dune, alien], in: library)      // one transaction, one wait for the disk
+  /// ```
+  /// - Parameter policy: nil suits the type, see ``Daybook/Transaction/save(_:in:policy:options:)``.
+  /// - Throws: ``RecordCodingError``, or what saving a record throws, with the zone and name of the record that was refused.
+  @discardableResult
+  public func save<T: RecordEncodable>(
+    _ values: [T], in zone: Zone.ID = .default, policy: SavePolicy? = nil,
+    options: RecordCodingOptions = .init(),
+    origin: Origin? = nil
+  ) throws -> [Record] {
+    let ready = try ReadyValues(values, in: zone, policy, options)
+    return try save(ready.records, policy: ready.policy, origin: origin)
+  }
+
+  /// The same off the caller's thread.
+  @discardableResult
+  public func save<T: RecordEncodable>(
+    _ values: [T], in zone: Zone.ID = .default, policy: SavePolicy? = nil,
+    options: RecordCodingOptions = .init(),
+    origin: Origin? = nil
+  ) async throws -> [Record] {
+    let ready = try ReadyValues(values, in: zone, policy, options)
+    return try await save(ready.records, policy: ready.policy, origin: origin)
   }
 
   /// The value of the record with this name, off the caller's thread; nil when there is none.
   public func fetch<T: RecordDecodable>(
-    _ type: T.Type, _ name: String, in zone: Zone.ID = .default, options: RecordCodingOptions = .init()
+    _ type: T.Type, _ name: some RecordNameConvertible, in zone: Zone.ID = .default,
+    options: RecordCodingOptions = .init()
   ) async throws -> T? {
-    let id = try Record.ID(existing: name, in: zone)
+    let id = try Record.ID(existing: name.recordName, in: zone)
     return try await record(id).map { try RecordDecoder(options: options).decode(type, from: $0) }
   }
 
@@ -148,9 +195,31 @@ extension RecordReader where Self: ~Copyable {
   ) throws -> [T] {
     try fetchAll(type, where: .true, sort: sort, in: zone, limit: limit, options: options)
   }
+
+  /// How many records of a type a predicate accepts. None is decoded: a record that is no value of the type counts, too.
+  ///
+  /// ```swift
+  /// let count = try database.count(Movie.self, where: .field("year") > 2000)
+  /// ```
+  /// - Parameters:
+  ///   - predicate: which of them; all when left out.
+  ///   - zone: the zone to look in; nil for all.
+  /// - Throws: what a query throws.
+  public func count<T: RecordDecodable>(
+    _ type: T.Type, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default
+  ) throws -> Int {
+    try count(Query(T.recordType, where: predicate, in: zone))
+  }
 }
 
 extension Database {
+  /// How many records of a type a predicate accepts, found out off the caller's thread; see ``Daybook/RecordReader/count(_:where:in:)``.
+  public func count<T: RecordDecodable>(
+    _ type: T.Type, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default
+  ) async throws -> Int {
+    try await count(Query(T.recordType, where: predicate, in: zone))
+  }
+
   /// The values of a type that a predicate accepts, in an order, read off the caller's thread; see
   /// ``Daybook/RecordReader/fetchAll(_:where:sort:in:limit:options:)``.
   public func fetchAll<T: RecordDecodable>(
@@ -196,17 +265,18 @@ extension Database {
   /// The value of the record with this name, now and after each commit that saves or deletes it; nil while there is none.
   /// - Throws: `invalidArguments` for a name that no record can have.
   public func observe<T: RecordDecodable & SendableMetatype>(
-    _ type: T.Type, _ name: String, in zone: Zone.ID = .default, options: RecordCodingOptions = .init()
+    _ type: T.Type, _ name: some RecordNameConvertible, in zone: Zone.ID = .default,
+    options: RecordCodingOptions = .init()
   ) throws -> AsyncThrowingMapSequence<AsyncThrowingStream<Record?, any Error>, T?> {
     let decoder = RecordDecoder(options: options)
-    return observe(try Record.ID(existing: name, in: zone)).map { record in
+    return observe(try Record.ID(existing: name.recordName, in: zone)).map { record in
       try record.map { try decoder.decode(T.self, from: $0) }
     }
   }
 }
 
 extension RecordDecoder {
-  fileprivate func values<T: RecordDecodable>(_ type: T.Type, of records: [Record]) throws -> [T] {
+  func values<T: RecordDecodable>(_ type: T.Type, of records: [Record]) throws -> [T] {
     try records.map { try decode(type, from: $0) }
   }
 }

@@ -24,8 +24,17 @@ struct FieldReader {
     }
   }
 
+  /// The encrypted value of a field; nil when there is none.
+  /// - Throws: `permissionFailure` for one that the database has no cipher to open.
+  func encryptedValue(_ field: String) throws(DatabaseError) -> Record.Value? {
+    do { return try record.encryptedValues.value(Record.Value.self, forKey: field) } catch {
+      if error.code == .unknownItem { return nil }
+      throw error
+    }
+  }
+
   /// The names of all fields.
-  var fields: [String] { record.keys }
+  var fields: [String] { record.keys + record.encryptedValues.keys }
 
   /// Whether there is a field of this name or one that begins with it and an underscore.
   func hasField(_ field: String, orBelow prefix: String) -> Bool {

@@ -6,6 +6,8 @@ struct FieldTarget {
   let key: any CodingKey
   let above: PathStep?
   let rule: FieldRule?
+  /// What is decoded where there is no field.
+  var fallback: Record.Value?
 
   var path: [String] { pathTexts(above, key) }
 

@@ -46,7 +46,19 @@ struct FieldWriter {
     for key in record.keys where key.utf8.starts(with: prefix.utf8) && mayGo(key) { try record.set(nil, forKey: key) }
   }
 
+  /// Sets or removes an encrypted value.
+  mutating func writeEncrypted(_ value: Record.Value?, _ field: String) throws(DatabaseError) {
+    if keepsEqualValues {
+      let known = record.encryptedValues[field] as Record.Value?
+      if known == value, known?.kind == value?.kind { return }
+    }
+    try record.encryptedValues.set(value, forKey: field)
+  }
+
   mutating func setParent(_ parent: Record.Reference?) { record.parent = parent }
 
   var id: Record.ID { record.id }
+
+  /// Whether this is the record's name. Its identity would be made for the question (row: coding-encode).
+  func isNamed(_ name: String) -> Bool { record.body.isNamed(name) }
 }

@@ -31,7 +31,8 @@ public protocol RecordEncodable: Encodable {
   /// one name overwrite each other.
   ///
   /// An `Identifiable` type whose `id` is a text, a UUID or an integer, or has a text as raw value, has it from there. The default of
-  /// others is a new UUID for each record that is made, until the value has ``systemFields``.
+  /// others is the stored property that ``recordNameKey`` is spelled like, if it is of one of these types, and else a new UUID for each
+  /// record that is made, until the value has ``systemFields``.
   var recordName: String { get }
 
   /// What the database knows about the value's record, from when it was read; nil for a value that is new. It is never a field. A
@@ -64,8 +65,17 @@ extension RecordEncodable {
   public static var recordNameKey: String { "recordName" }
   /// None.
   public static var fieldRules: [String: FieldRule] { [:] }
-  /// A new UUID.
-  public var recordName: String { UUID().uuidString }
+  /// What the property of the key ``recordNameKey`` has, and a new UUID where there is none.
+  public var recordName: String { storedRecordName ?? UUID().uuidString }
+
+  /// A stored property may have the name without being it: `let recordName: UUID` does not give the text that is asked for.
+  private var storedRecordName: String? {
+    let key = Self.recordNameKey
+    for child in Mirror(reflecting: self).children where child.label == key {
+      return (child.value as? any RecordNameConvertible)?.recordName
+    }
+    return nil
+  }
   /// Nil: the type does not keep them.
   public var systemFields: Data? { nil }
 }
@@ -137,3 +147,46 @@ extension RecordEnum where Self: CaseIterable {
   /// The first case.
   public static var fallback: Self? { allCases.first }
 }
+
+/// What names a record where a value is fetched, observed, updated or deleted: a text, a UUID, an integer.
+///
+/// ```swift
+/// let note = try database.fetch(Note.self, id)              // id: UUID
+/// extension Note.ID: RecordNameConvertible {}               // a type of one's own around a text
+/// ```
+public protocol RecordNameConvertible {
+  /// The name of the record.
+  var recordName: String { get }
+}
+
+extension RecordNameConvertible where Self: RawRepresentable, RawValue == String {
+  /// The raw value.
+  public var recordName: String { rawValue }
+}
+
+extension RecordNameConvertible where Self: FixedWidthInteger {
+  /// The number in decimal digits.
+  public var recordName: String { String(self) }
+}
+
+extension String: RecordNameConvertible {
+  /// The text itself.
+  public var recordName: String { self }
+}
+
+extension Substring: RecordNameConvertible {
+  /// The text.
+  public var recordName: String { String(self) }
+}
+
+extension UUID: RecordNameConvertible {
+  /// The UUID as text, in capital letters.
+  public var recordName: String { uuidString }
+}
+
+extension Int: RecordNameConvertible {}
+extension Int32: RecordNameConvertible {}
+extension Int64: RecordNameConvertible {}
+extension UInt: RecordNameConvertible {}
+extension UInt32: RecordNameConvertible {}
+extension UInt64: RecordNameConvertible {}

@@ -115,7 +115,9 @@ extension RecordCodingError {
         facts: .init(expected: "\(type)"), cause: error)
     case .keyNotFound(let key, let context):
       self.init(
-        .keyNotFound, "The record has no field for the key.", path: Self.texts(context.codingPath) + [key.stringValue],
+        .keyNotFound,
+        "The record has no field for the key; a property that older records lack is optional, or has a default in fieldRules.",
+        path: Self.texts(context.codingPath) + [key.stringValue],
         facts: .init(key: key.stringValue), cause: error)
     case .dataCorrupted(let context):
       self.init(

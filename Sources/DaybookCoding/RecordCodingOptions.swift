@@ -130,6 +130,12 @@ public enum FieldRule: Sendable {
   case date(RecordCodingOptions.DateStrategy)
   /// Bytes, or a list of them, in this form.
   case data(RecordCodingOptions.DataStrategy)
+  /// An encrypted value (``Record/encryptedValues``), which no query sees. Values with keys are JSON; assets and references are refused.
+  /// A key whose values are stored plain cannot become encrypted: give it another name.
+  case encrypted
+  /// What a key without a field decodes as: for a property that came after records were saved. The value is as the field would have it;
+  /// an optional does not need it, and with it is never nil.
+  case `default`(Record.Value)
 }
 
 extension RecordCodingOptions {

@@ -46,4 +46,27 @@ enum RecordIdentity {
     if let data = value.systemFields { return try record(systemFields: data).id }
     return try newID(value.recordName, in: zone)
   }
+
+  /// The identity of a value that may be stored already.
+  /// - Throws: `invalidIdentity` for a value whose name is another one each time: what it was saved as is not to be found.
+  static func storedID(of value: some RecordEncodable, in zone: Zone.ID) throws(RecordCodingError)
+    -> Record.ID
+  {
+    let id = try id(of: value, in: zone)
+    if value.systemFields == nil, value.recordName != id.name {
+      throw RecordCodingError(
+        .invalidIdentity,
+        "The value has neither system fields nor a name that stays, so it is not known which record it is.",
+        facts: .init(zone: zone, recordType: type(of: value).recordType))
+    }
+    return id
+  }
+
+  /// The error for a value that is saved as one record and has the name of another.
+  static func renamed(_ id: Record.ID) -> RecordCodingError {
+    RecordCodingError(
+      .invalidIdentity,
+      "A record keeps its name, and the value has got another one; save it as a new value, and delete the old one.",
+      facts: .init(zone: id.zone, name: id.name))
+  }
 }

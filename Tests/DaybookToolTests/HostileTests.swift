@@ -168,8 +168,9 @@ private final class HostileRound {
   func call() -> [String] {
     let out = chosen(outputs)
     let calls = [
-      ["export", file, out], ["export", file, out, "--format", "csv"], ["export", file, out, "--assets", chosen(outputs)],
-      ["export", file, out, "--format", "cloudkit-json"], ["pages", file, "-o", out], ["backup", file, out],
+      ["export", file, out, "--force"], ["export", file, out, "--format", "csv", "--force"],
+      ["export", file, out, "--assets", chosen(outputs), "--force"], ["export", file, out],
+      ["export", file, out, "--format", "cloudkit-json", "--force"], ["pages", file, "-o", out], ["backup", file, out],
       ["backup", file, out, "--copy-assets", "--verify"], ["salvage", file, out], ["compact", file],
       ["assets", file, "collect", "--grace", "0"], ["assets", file], ["check", file, "--deep"], ["check", file, "--rebuild"],
       ["info", file], ["dump", out], ["import", out, file], ["info", out], ["zones", file], ["dump", file, "--format", "text"],

@@ -22,7 +22,8 @@ struct OutputTests {
   /// The calls that write a file under a name, and what they put there.
   private func calls(_ path: String) -> [[String]] {
     [
-      ["export", file, path], ["export", file, path, "--format", "csv"], ["export", file, path, "--format", "cloudkit-json"],
+      ["export", file, path, "--force"], ["export", file, path, "--format", "csv", "--force"],
+      ["export", file, path, "--format", "cloudkit-json", "--force"],
       ["pages", file, "-o", path],
     ]
   }
@@ -55,7 +56,7 @@ struct OutputTests {
     for folder in [
       file + ".assets", bench.path("contents"), file + ".assets/new/deep", bench.path("contents/../a.daybook.assets/"),
     ] {
-      let outcome = bench.run("export", file, bench.path("out.ndjson"), "--assets", folder)
+      let outcome = bench.run("export", file, bench.path("out.ndjson"), "--assets", folder, "--force")
       #expect(outcome.status == 2, "\(folder): \(outcome.errors)")
     }
     #expect(try Plants.traces(in: bench.directory.path) == before)
@@ -119,7 +120,7 @@ struct OutputTests {
         try SystemDisk().setAttributes(attributes, of: path)
       }
       let hasList = try SystemDisk().attributes(of: path).extended[AccessList.posixName] != nil
-      try bench.good("export", file, path)
+      try bench.good("export", file, path, "--force")
       #expect(try SystemDisk().attributes(of: path).mode & 0o077 == (hasList ? 0 : 0o040))
     }
   }
@@ -176,12 +177,12 @@ struct OutputTests {
       let opened = unsafe open(folder, O_RDONLY)
       defer { close(opened) }
       let given = "/proc/\(getpid())/fd/\(opened)"
-      try bench.good("export", file, bench.path("out.ndjson"), "--assets", given)
+      try bench.good("export", file, bench.path("out.ndjson"), "--assets", given, "--force")
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
       try FileManager.default.removeItem(atPath: folder)
       let planted = folder + " (deleted)"
       try FileManager.default.createDirectory(atPath: planted, withIntermediateDirectories: false)
-      #expect(bench.run("export", file, bench.path("out.ndjson"), "--assets", given).status == 5)
+      #expect(bench.run("export", file, bench.path("out.ndjson"), "--assets", given, "--force").status == 5)
       #expect(try FileManager.default.contentsOfDirectory(atPath: planted).isEmpty)
       try FileManager.default.removeItem(atPath: planted)
       // Another process's: whatever that has under the number is not ours.
@@ -263,10 +264,10 @@ struct OutputTests {
   func replacing() throws {
     let out = try bench.write("old", to: "out.ndjson")
     let before = try names()
-    #expect(bench.run("export", file, out, "--assets", file + ".assets").status == 2)
+    #expect(bench.run("export", file, out, "--assets", file + ".assets", "--force").status == 2)
     _ = try bench.write("in the way", to: "folder")
-    #expect(bench.run("export", file, out, "--assets", bench.path("folder")).status == 5)
-    #expect(bench.run("export", file, out, "--zone", "nowhere").status == 2)
+    #expect(bench.run("export", file, out, "--assets", bench.path("folder"), "--force").status == 5)
+    #expect(bench.run("export", file, out, "--zone", "nowhere", "--force").status == 2)
     #expect(try String(contentsOfFile: out, encoding: .utf8) == "old")
     #expect(try names() == before.union(["folder"]))
     // While it is being written the name has the old one, and the new one is nobody else's.
@@ -282,7 +283,7 @@ struct OutputTests {
     #expect(try String(contentsOfFile: bench.path(temporary), encoding: .utf8) == "planted")
     try FileManager.default.removeItem(atPath: bench.path(temporary))
     try database.close()
-    try bench.good("export", file, out)
+    try bench.good("export", file, out, "--force")
     #expect(try String(contentsOfFile: out, encoding: .utf8) == bench.good("dump", file).output)
     #expect(try names() == before.union(["folder"]))
     #expect(bench.run("export", file, bench.directory.path).errors.contains("is a directory"))
@@ -295,7 +296,7 @@ struct OutputTests {
     try Plants.link(link, to: "target.ndjson")
     let dump = try bench.good("dump", file).output
     for _ in 0..<2 {
-      try bench.good("export", file, link)
+      try bench.good("export", file, link, "--force")
       #expect(try Plants.trace(link).kind == .typeSymbolicLink)
       #expect(try String(contentsOfFile: target, encoding: .utf8) == dump)
     }
@@ -330,17 +331,17 @@ struct OutputTests {
   @Test("contents take the place of regular files only, and are led nowhere by a link under their name")
   func contents() throws {
     let folder = bench.path("contents")
-    try bench.good("export", file, bench.path("o.ndjson"), "--assets", folder)
+    try bench.good("export", file, bench.path("o.ndjson"), "--assets", folder, "--force")
     let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
     let victim = try bench.write("precious", to: "victim")
     try FileManager.default.removeItem(atPath: folder + "/" + name)
     try Plants.link(folder + "/" + name, to: victim)
-    #expect(bench.run("export", file, bench.path("o.ndjson"), "--assets", folder).status == 5)
+    #expect(bench.run("export", file, bench.path("o.ndjson"), "--assets", folder, "--force").status == 5)
     try FileManager.default.removeItem(atPath: folder + "/" + name)
     // The name that it was once written under, and one that is there already.
     try Plants.link(folder + "/" + name + ".new", to: victim)
     try Data("half".utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
-    try bench.good("export", file, bench.path("o.ndjson"), "--assets", folder)
+    try bench.good("export", file, bench.path("o.ndjson"), "--assets", folder, "--force")
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)).count == 80_000)
     #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
   }
@@ -358,7 +359,7 @@ struct OutputTests {
       #expect(try Plants.trace(bench.path("out\(index)")).mode == wanted, "\(call)")
     }
     let folder = bench.path("new/contents")
-    try bench.good("export", file, bench.path("o.ndjson"), "--assets", folder)
+    try bench.good("export", file, bench.path("o.ndjson"), "--assets", folder, "--force")
     for path in [bench.path("new"), folder] { #expect(try Plants.trace(path).mode == wantedOfFolder, "\(path)") }
     for trace in try Plants.traces(in: folder).values { #expect(trace.mode == wanted) }
     // Before it has its name, too.
@@ -372,11 +373,11 @@ struct OutputTests {
     // What it replaces is not made wider, and not narrower than it was without need.
     let narrow = try bench.write("old", to: "narrow.ndjson")
     try Plants.setMode(0o600, of: narrow)
-    try bench.good("export", file, narrow)
+    try bench.good("export", file, narrow, "--force")
     #expect(try Plants.trace(narrow).mode == 0o600)
     let wide = try bench.write("old", to: "wide.ndjson")
     try Plants.setMode(0o666, of: wide)
-    try bench.good("export", file, wide)
+    try bench.good("export", file, wide, "--force")
     #expect(try Plants.trace(wide).mode == wanted)
   }
 

@@ -59,6 +59,11 @@ extension RecordBody {
   package func isOf(type: String) -> Bool {
     withBytes { bytes in UTF8Order.withView(of: type) { UTF8Order.equal($0, Self.typeBytes(of: bytes)) } }
   }
+
+  /// Whether the record has a name.
+  package func isNamed(_ name: String) -> Bool {
+    withName { bytes in UTF8Order.withView(of: name) { UTF8Order.equal($0, bytes) } }
+  }
 }
 
 extension Record {

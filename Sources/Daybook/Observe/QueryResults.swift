@@ -30,23 +30,7 @@ public final class QueryResults {
 
   @ObservationIgnored private let database: Database
   @ObservationIgnored private let desiredKeys: [String]?
-  @ObservationIgnored private let running = Running()
-
-  /// The task that waits for results; it ends with this.
-  private final class Running: Sendable {
-    let task = Locked<Task<Void, Never>?>(nil)
-    private let process = processID()
-
-    func replace(by new: Task<Void, Never>) {
-      task.withLock { task -> Task<Void, Never>? in
-        defer { task = new }
-        return task
-      }?.cancel()
-    }
-
-    // A child after `fork` has none of the threads that a task runs on.
-    deinit { if process == processID() { task.withLock { $0 }?.cancel() } }
-  }
+  @ObservationIgnored private let running = RunningTask()
 
   /// Begins to observe a query.
   /// - Parameters:

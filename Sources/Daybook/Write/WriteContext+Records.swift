@@ -180,7 +180,9 @@ extension WriteContext {
     let ancestor = record.body.tag == 0 ? nil : try view.ancestor(of: server, tag: record.body.tag)
     let message =
       record.body.tag == 0
-      ? "A record to insert already exists." : "The record changed since it was read."
+      ? "A record to insert already exists; change the one that is stored (a fetch has it, save(&value) keeps a Codable value one "
+        + "with it), or save over it with the policy changedKeys, allKeys or replace."
+      : "The record changed since it was read."
     throw DatabaseError(
       .serverRecordChanged, message, facts: .init(zone: record.id.zone, name: record.id.name),
       conflict: .init(ancestor: ancestor, client: record, server: Record(body: server)))

@@ -55,7 +55,8 @@ final class DecodingScope: CodingScope {
   private func stored(_ target: FieldTarget) throws -> Record.Value? {
     do throws(DatabaseError) {
       switch target.rule {
-      case nil: return try fields.value(target.field)
+      case nil: return try fields.value(target.field) ?? target.fallback
+      case .encrypted?: return try fields.encryptedValue(target.field)
       case .parent?: return fields.record.parent.map { .reference($0) }
       case .locationText?:
         switch try fields.value(target.field) {
@@ -77,7 +78,11 @@ final class DecodingScope: CodingScope {
     case .field(let target):
       if case .parent? = target.rule { return fields.record.parent != nil }
       if isFlattened(target) { return fields.hasField(target.field, orBelow: target.field + "_") }
-      return fields.record[target.field] as Record.Value? != nil
+      if case .encrypted? = target.rule {
+        // One that cannot be opened is there: asking for it says why.
+        do { return try fields.encryptedValue(target.field) != nil } catch { return true }
+      }
+      return fields.record[target.field] as Record.Value? != nil || target.fallback != nil
     case .systemFields, .recordName: return true
     case .nothing: return false
     }

@@ -108,12 +108,20 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   @inline(__always)
   private func integer<I: FixedWidthInteger>(_ value: Record.Value, _ key: Key) throws -> I {
-    guard case .int(let number) = value else { throw mismatch(key, value, I.self) }
+    guard case .int(let number) = value else { return try integerName(value, key) }
     guard let exact = I(exactly: number) else {
       throw DecodingError.dataCorrupted(
         .init(codingPath: DaybookCoding.codingPath(above, key), debugDescription: "The number does not fit into \(I.self)."))
     }
     return exact
+  }
+
+  /// A number that is the name of the record: the digits of a text.
+  private func integerName<I: FixedWidthInteger>(_ value: Record.Value, _ key: Key) throws -> I {
+    guard case .recordName = scope.meaning(key, above), case .string(let text) = value, let number = I(text),
+      String(number) == text
+    else { throw mismatch(key, value, I.self) }
+    return number
   }
 
   /// The stored fields and the name of a key's, where these can be looked at without ado.

@@ -129,8 +129,24 @@ final class EncodingScope: CodingScope {
   @inline(__always)
   func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
     if isPlainlyWritten, above == nil, isWritten(value, key.stringValue) { return }
-    guard let target = try field(key, above) else { return }
+    guard let target = try field(key, above) else { return try checkName(value, key, above) }
     try store(value, target)
+  }
+
+  /// A property that is the record's name must not have become another one's: the value would be saved over the wrong record, and
+  /// read back with the old name.
+  private func checkName(_ value: Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
+    // Onto a record the fields are asked for alone.
+    if fields.keepsEqualValues || above != nil || !isRecordName(key.stringValue) { return }
+    switch value {
+    case .string(let text):
+      if fields.isNamed(text) { return }
+      // A name may have been given in small letters.
+      if let id = UUID(uuidString: text), id == UUID(uuidString: fields.id.name) { return }
+    case .int(let number): if fields.isNamed(String(number)) { return }
+    default: return
+    }
+    throw RecordIdentity.renamed(fields.id)
   }
 
   /// What some rules make of a value that is plain.
@@ -166,6 +182,9 @@ final class EncodingScope: CodingScope {
           throw DatabaseError(.invalidArguments, "The parent of a record is a reference.")
         }
         fields.setParent(Record.Reference(reference.id))
+      } else if case .encrypted? = target.rule {
+        try fields.writeEncrypted(value, target.field)
+        target.above?.markFields()
       } else {
         try fields.write(value, target.field)
         target.above?.markFields()
@@ -192,6 +211,7 @@ final class EncodingScope: CodingScope {
     do throws(DatabaseError) {
       switch target.rule {
       case .parent?: fields.setParent(nil)
+      case .encrypted?: try fields.writeEncrypted(nil, target.field)
       default:
         try fields.remove(target.field)
         guard mayHaveKeys, isFlattened(target) else { return }
@@ -221,7 +241,10 @@ final class EncodingScope: CodingScope {
 
   func encode<T: Encodable>(_ value: T, _ key: some CodingKey, _ above: PathStep?) throws {
     if isPlainlyWritten, above == nil, let leaf = plainLeaf(value), isWritten(leaf, key.stringValue) { return }
-    guard let target = try field(key, above) else { return }
+    guard let target = try field(key, above) else {
+      if let leaf = plainLeaf(value) { try checkName(leaf, key, above) }
+      return
+    }
     try encode(value, target)
   }
 

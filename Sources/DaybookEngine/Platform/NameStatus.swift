@@ -16,6 +16,7 @@ struct NameStatus {
   /// Permission bits, without the kind.
   let mode: UInt32
   let linkCount: Int
+  let byteCount: Int
 }
 
 extension NameStatus {
@@ -35,5 +36,6 @@ extension NameStatus {
     group = UInt32(status.st_gid)
     mode = UInt32(status.st_mode) & 0o7777
     linkCount = Int(clamping: status.st_nlink)
+    byteCount = Int(status.st_size)
   }
 }

@@ -22,13 +22,17 @@ package final class OutputPlace {
   private let descriptor: Int32
   private var target: Target
   private let rules: OutputRules
+  /// Whether a file that has the name, and content, gives way.
+  private let replaces: Bool
   /// Whether a person sees the output.
   package let isTerminal: Bool
 
   /// Prepares the output at a path.
-  package init(_ path: String, _ rules: OutputRules) throws(OutputFault) {
+  /// - Parameter replaces: false refuses a file that is there and has content, before anything is written.
+  package init(_ path: String, _ rules: OutputRules, replaces: Bool = true) throws(OutputFault) {
     self.path = path
     self.rules = rules
+    self.replaces = replaces
     var isFile = false
     do throws(OutputProblem) {
       switch try OutputWalk(path).end {
@@ -37,6 +41,12 @@ package final class OutputPlace {
         switch status?.kind {
         case nil, .regular?:
           isFile = true
+          if let status {
+            // What belongs to the database is called so first.
+            try rules.check(status)
+            try rules.check(name, status, in: folder)
+            if !replaces, status.byteCount > 0 { throw .refused(.exists) }
+          }
           (descriptor, target) = try Self.makeFile(name, folder, status, rules)
         case .pipe?, .characterDevice?: (descriptor, target) = (try Self.open(name, folder, status), .stream)
         case .folder?: throw .refused(.folder)
@@ -51,6 +61,7 @@ package final class OutputPlace {
   package init(_ name: String, in folder: OutputFolder, _ rules: OutputRules) throws(OutputFault) {
     path = folder.path + "/" + name
     self.rules = rules
+    replaces = true
     isTerminal = false
     do throws(OutputProblem) {
       let status = try OutputProblem.on { () throws(SystemError) in
@@ -82,7 +93,10 @@ package final class OutputPlace {
       try OutputProblem.on { () throws(SystemError) in try SystemCall.sync(descriptor, .full) }
       // Someone may have put a database there in the meantime.
       let status = try OutputProblem.on { () throws(SystemError) in try FolderCall.status(of: name, in: folder.number) }
-      if let status { try rules.check(status) }
+      if let status {
+        try rules.check(status)
+        if !replaces, status.byteCount > 0 { throw .refused(.exists) }
+      }
       try OutputProblem.on { () throws(SystemError) in
         try SystemCall.rename(in: folder.number, temporary, to: folder.number, name)
       }

@@ -12,6 +12,8 @@ package enum OutputRefusal: Sendable {
   case unreadPipe
   /// The place is the database itself or a part of it.
   case database
+  /// A file that has content has the name, and is not to be replaced.
+  case exists
   /// After the file got its name, the name led to something else.
   case nameTaken
 }

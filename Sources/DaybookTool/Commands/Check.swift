@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 extension Commands {
@@ -26,6 +27,7 @@ extension Commands {
     }
     let report: Database.CheckReport
     var recovery: Database.Recovery?
+    var isBesideWriter = false
     if invocation.arguments.has("--rebuild") {
       guard FileManager.default.fileExists(atPath: path) else {
         throw ToolError(.inputOutput, "There is no file \(path).", advice: "Give the path of a database.")
@@ -37,39 +39,49 @@ extension Commands {
       let database = try Database.open(at: path, options: options)
       report = try database.check(invocation.arguments.has("--deep") ? .deep : .structure, progress: progress)
       recovery = database.lastRecovery
+      isBesideWriter = database.store.recovery.isBesideWriter
     }
     try bar.clear()
     if invocation.arguments.has("--json") {
-      try invocation.output.line(json(report, recovery).json)
+      try invocation.output.line(json(report, recovery, isBesideWriter: isBesideWriter).json)
     } else {
       for finding in report.findings { try invocation.output.line("\(finding)") }
       if recovery == nil { try invocation.output.line("all trees were rebuilt from the log") }
-      if let recovery, !recovery.wasClosed, recovery.missingByteCount == 0 {
-        try invocation.output.line(
-          "not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "
-            + "\(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out")
+      if let recovery, let line = OpenState(recovery, isBesideWriter: isBesideWriter).line {
+        try invocation.output.line(line)
       }
       let verdict = report.isClean ? "clean" : Wording.count(report.findings.count, "finding")
       try invocation.output.line(
         "\(verdict): \(Wording.count(report.frameCount, "frame")), \(Wording.count(report.commitCount, "commit")), "
-          + "\(Wording.count(report.pageCount, "page")), \(Wording.count(report.zoneCount, "zone")), "
-          + Wording.count(report.recordCount, "record")
+          + Wording.count(report.pageCount, "page")
+          + (report.looksAtRecords
+            ? ", \(Wording.count(report.zoneCount, "zone")), \(Wording.count(report.recordCount, "record"))"
+            : "")
           + (report.assetCount > 0 ? ", \(Wording.count(report.assetCount, "asset"))" : ""))
-      if !report.looksAtRecords { try tellOfRest(invocation) }
+      if !report.looksAtRecords { try tellOfRest(recovery?.lostSequences, invocation) }
     }
     return report.isClean ? .done : .finding
   }
 
-  /// What the numbers do not say: "0 records" is no count of records.
-  private static func tellOfRest(_ invocation: Invocation) throws {
+  /// What the findings mean, and what was not looked at.
+  private static func tellOfRest(_ lost: ClosedRange<UInt64>?, _ invocation: Invocation) throws {
     try invocation.output.flush()
-    try invocation.note("daybook: records, subscriptions and assets were not looked at: the log or a tree is damaged.")
+    if let lost {
+      try invocation.note(
+        "daybook: \(RecoveryReport.text(of: lost)) damaged: what was changed there may be lost. Commits before it can be read as they "
+          + "are, those after it can be copied.")
+    }
+    try invocation.note(
+      "daybook: records, subscriptions and assets were not looked at: the log or a tree is damaged."
+    )
     try invocation.note(
       "  `daybook salvage FILE OUT` copies everything that is intact; where only trees are damaged, "
         + "`daybook check FILE --rebuild` makes them again.")
   }
 
-  private static func json(_ report: Database.CheckReport, _ recovery: Database.Recovery?) -> JSONValue {
+  private static func json(
+    _ report: Database.CheckReport, _ recovery: Database.Recovery?, isBesideWriter: Bool
+  ) -> JSONValue {
     let findings: [JSONValue] = report.findings.map { finding in
       ["offset": finding.offset.map { .count($0) } ?? .null, "message": .string(finding.message)]
     }
@@ -80,6 +92,7 @@ extension Commands {
       "recordCount": .count(report.recordCount), "assetCount": .count(report.assetCount),
       "looksAtRecords": .bool(report.looksAtRecords), "wasRebuilt": .bool(recovery == nil),
       "wasClosed": recovery.map { .bool($0.wasClosed) } ?? .null,
+      "isOpenElsewhere": .bool(isBesideWriter),
       "replayedCommitCount": recovery.map { .count($0.replayedCommitCount) } ?? .null,
       "discardedByteCount": recovery.map { .count($0.discardedByteCount) } ?? .null,
       "missingByteCount": recovery.map { .count($0.missingByteCount) } ?? .null,

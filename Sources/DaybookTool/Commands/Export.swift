@@ -9,10 +9,13 @@ extension Commands {
       .value("--format", "FORMAT", "How to write.", choices: ExportFormat.allCases.map(\.rawValue)),
       .value("--assets", "DIR", "Also write the contents of assets into a directory, each once, named by its SHA-256."),
       .value("--keys", "KEY,KEY…", "In csv only these keys, in this order."),
-      .flag("--no-formulas", "In csv put ' before what a spreadsheet would take for a formula."), Delimiter.option,
+      .flag("--no-formulas", "In csv put ' before what a spreadsheet would take for a formula."),
+      Delimiter.option,
+      .flag("--force", "Replace a file that is there and has content."),
     ],
     details: """
       OUT is - for standard output. The format is csv for a name that ends in .csv or .tsv, else ndjson.
+      A file that is there and has content stays as it is, and nothing is written, unless --force says otherwise.
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
       written to; a pipe has to have its reader. A link is followed if it is yours or root's. FILE and its parts are refused.
@@ -41,7 +44,9 @@ extension Commands {
     let wanted = try arguments.value("--keys").map { try CSVExport.keys($0) }
     return try invocation.reading(arguments[0]) { database in
       let rules = try database.outputRules()
-      let output = path == "-" ? invocation.output : try Output.named(path, rules)
+      let output =
+        path == "-"
+        ? invocation.output : try Output.named(path, rules, replaces: arguments.has("--force"))
       var count = 0
       var status = ExitStatus.done
       var assets = try arguments.value("--assets").map { try AssetExport(directory: $0, rules) }

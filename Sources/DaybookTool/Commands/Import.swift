@@ -39,7 +39,8 @@ extension Commands {
                   are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
-                  one, written as in JSON: 007 and +1 are text. With --strict a column of both is refused.
+                  one, written as in JSON: 007 and +1 are text. Where few cells are none, such as n/a, the first is told.
+                  With --strict a column of both is refused.
                   Empty cells are absent, empty lines are no rows.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter says.
       Encrypted   Encrypted values of a dump are saved as they stand there: an application with a cipher refuses them
@@ -84,7 +85,15 @@ extension Commands {
       }
     case .rows(let plan):
       for mapping in plan.mappings { try invocation.note("key \(mapping.column) → \(mapping.key)") }
-      for key in plan.unifications { try invocation.note("key \(key.key): \(key.kinds) become \(key.kind)") }
+      for key in plan.unifications {
+        try invocation.note("key \(key.key): \(key.kinds) become \(key.kind)")
+      }
+      for key in plan.exceptions {
+        try invocation.note(
+          "key \(key.key): text, because \(Wording.count(key.cells)) of \(Wording.count(key.of, "cell")) "
+            + "\(key.cells == 1 ? "is no number, that" : "are no numbers, the first") of row \(Wording.count(key.row)), "
+            + "line \(Wording.count(key.line)); empty cells would leave numbers")
+      }
     }
     try invocation.errors.flush()
   }

@@ -11,7 +11,8 @@ extension Commands {
     ],
     details: """
       Without TYPE and KEY the indexes are listed. With them an index is made, or completed where its making was cut off; those of other
-      kinds stay. Queries then look at few records instead of all. Each save of the type keeps it up.
+      kinds stay. Queries then look at few records instead of all. Each save of the type keeps it up. A type or key that no
+      record has is told, with names that are close to it; the index is made all the same.
       --drop prints the indexes that it dropped.
 
         value      the field is compared (queryable), or sorted by (sortable)
@@ -30,6 +31,7 @@ extension Commands {
     return try invocation.writing(arguments[0], mayCreate: false) { database in
       let kinds = try invocation.indexKinds()
       if arguments.has("--drop") { return try invocation.dropIndexes(of: key, ofType: type, kinds, database) }
+      let schema = try database.schema()
       var bar = ProgressBar("building", on: invocation.errors)
       try database.setIndex(kinds ?? [.queryable, .sortable], on: key, ofType: type) { done, total in
         // A bar that cannot be drawn is no reason to stop.
@@ -37,6 +39,8 @@ extension Commands {
         return true
       }
       try bar.clear()
+      // An index of a key that no record has is empty, and serves no query.
+      try invocation.warn(ofUnknownType: type, keys: [key], in: schema, database)
       return try invocation.listIndexes(database)
     }
   }

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 extension Commands {
   static let info = Command(
@@ -10,6 +11,9 @@ extension Commands {
       one on average: what its body takes in the log, and the trees that take a byte or more.
       blocked: something that is not Daybook's has a name which a compaction needs (FILE.compacted, FILE.compacted.new).
       Nothing but that waits for it; look at what it is, and move it away.
+      in use: another process has the file open for writing. not closed: no process holds it at this moment; the last writer
+      was ended without a close, which loses nothing that was acknowledged, or takes the file for each transaction
+      (Options.lock = .perTransaction).
       late: the last writer could make no checkpoint for a while, so that opening replays far more of the log than it
       should. The next writer makes one, if the disk lets it.
       """
@@ -39,6 +43,7 @@ private struct DatabaseFacts {
   let recovery: Database.Recovery
   let liveBytes: Database.LiveBytes
   let isCheckpointOverdue: Bool
+  let isBesideWriter: Bool
 
   init(_ database: Database) throws {
     path = database.path
@@ -59,6 +64,7 @@ private struct DatabaseFacts {
     recovery = database.lastRecovery
     liveBytes = try database.liveBytes()
     isCheckpointOverdue = database.store.isCheckpointOverdue
+    isBesideWriter = database.store.recovery.isBesideWriter
   }
 
   var liveByteCount: Int { statistics.liveByteCount }
@@ -96,8 +102,10 @@ private struct DatabaseFacts {
         checkpoints.map {
           ["offset": .count($0.offset), "number": .count($0.number), "sequence": .count($0.sequence)]
         }),
-      "wasClosed": .bool(recovery.wasClosed), "replayedCommitCount": .count(recovery.replayedCommitCount),
-      "discardedByteCount": .count(recovery.discardedByteCount), "missingByteCount": .count(recovery.missingByteCount),
+      "wasClosed": .bool(recovery.wasClosed), "isOpenElsewhere": .bool(isBesideWriter),
+      "replayedCommitCount": .count(recovery.replayedCommitCount),
+      "discardedByteCount": .count(recovery.discardedByteCount),
+      "missingByteCount": .count(recovery.missingByteCount),
     ]
   }
 
@@ -155,12 +163,45 @@ private struct DatabaseFacts {
           + (index.kind == .value ? "" : " (\(index.kind.rawValue))") + "  \(Wording.count(index.entryCount)) entries"
           + (index.isComplete ? "" : ", being built"))
     }
+    if let lost = recovery.lostSequences {
+      try output.line(
+        "  damaged   \(RecoveryReport.text(of: lost)) damaged; what is told here is the file as it was before"
+      )
+    }
     if recovery.missingByteCount > 0 {
       return try output.line("  cut short: \(Wording.bytes(recovery.missingByteCount)) are missing at the end of the file")
     }
-    if recovery.wasClosed { return }
-    try output.line(
-      "  not closed: \(Wording.count(recovery.replayedCommitCount, "commit")) replayed, "
-        + "\(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out")
+    if let line = OpenState(recovery, isBesideWriter: isBesideWriter).line {
+      try output.line("  " + line)
+    }
+  }
+}
+
+/// Whether a file was closed, and if not, why: a writer that is at work is no crash.
+struct OpenState {
+  private let recovery: Database.Recovery
+  private let isBesideWriter: Bool
+
+  init(_ recovery: Database.Recovery, isBesideWriter: Bool) {
+    self.recovery = recovery
+    self.isBesideWriter = isBesideWriter
+  }
+
+  /// Nil of a file that was closed, and of one that is damaged, which is another matter.
+  var line: String? {
+    if recovery.wasClosed || recovery.missingByteCount > 0 || recovery.lostSequences != nil {
+      return nil
+    }
+    let commits = Wording.count(recovery.replayedCommitCount, "commit")
+    if isBesideWriter {
+      return
+        "in use: another process has it open for writing; \(commits) of its log replayed to look at it"
+    }
+    let unfinished =
+      recovery.discardedByteCount > 0
+      ? ", \(Wording.bytes(recovery.discardedByteCount)) of an unfinished write left out" : ""
+    return
+      "not closed: its last writer ended without a close, or is between two transactions; \(commits) replayed"
+      + unfinished
   }
 }

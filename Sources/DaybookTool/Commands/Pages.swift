@@ -10,7 +10,7 @@ extension Commands {
     ],
     details: """
       A page has 4,096 bytes. FILL is the used part of all pages of a tree or level. Level 0 are the leaves.
-      OUT.svg is written as the OUT of `daybook export`.
+      OUT.svg is written as the OUT of `daybook export --force`: it replaces a file of that name.
       """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in

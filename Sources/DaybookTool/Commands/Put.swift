@@ -14,7 +14,8 @@ extension Commands {
       A value that reads as a number is one, true and false are 1 and 0, everything else is text.
       KEY:KIND=VALUE names the kind: string, int, double, bytes (base64), date (ISO 8601), location (LAT,LON),
       reference (a name in the same zone), and lists as JSON: strings, ints, doubles, dates.
-      Keys that are not named stay as they are. A missing file or zone is made.
+      Keys that are not named stay as they are. A missing file or zone is made. A type that the file did not have so far, and
+      a key that its type did not have, are told, with names that are close to them.
         daybook put movies.daybook Library dune --type Movie title=Dune year=2021 title2:string=1984
       """
   ) { invocation in
@@ -24,6 +25,7 @@ extension Commands {
       let zone = try invocation.zone(arguments[1], in: database)
       let id = try Record.ID(arguments[2], in: zone)
       var isNewZone = false
+      let known = try database.schema().types
       let saved = try database.write { transaction in
         if try !transaction.zones().contains(where: { $0.id == zone }) {
           try transaction.save(Zone(zone))
@@ -46,8 +48,40 @@ extension Commands {
         return try transaction.save(record)
       }
       if isNewZone { try invocation.note("made zone \(zone)") }
+      try invocation.tellOfNewNames(
+        in: saved, set: values.map(\.key), removed: arguments.allValues("--remove"), known)
       try invocation.print(saved)
       return .done
+    }
+  }
+}
+
+extension Invocation {
+  /// Says which names a save has brought in, on standard error: a slip makes a new type or key, as if all was well. The first type of a
+  /// file is no news, nor are the keys of a type's first record.
+  /// - Parameter known: the types from before the save.
+  fileprivate func tellOfNewNames(
+    in record: Record, set keys: [String], removed: [String], _ known: [Schema.RecordType]
+  ) throws {
+    let names = known.map(\.name)
+    guard let type = known.first(where: { UTF8Order.equal($0.name, record.type) }) else {
+      if names.isEmpty { return }
+      return try note(
+        "made type \(ShownText.escaped(record.type))."
+          + Spelling.question(for: record.type, among: names))
+    }
+    let fields = type.fields.map(\.key)
+    func isNew(_ key: String) -> Bool { !fields.contains { UTF8Order.equal($0, key) } }
+    if fields.isEmpty { return }
+    for key in keys where isNew(key) {
+      try note(
+        "made key \(ShownText.escaped(key)) of type \(ShownText.escaped(record.type))."
+          + Spelling.question(for: key, among: fields))
+    }
+    for key in removed where isNew(key) {
+      try note(
+        "daybook: no record of type \(ShownText.escaped(record.type)) has the key \(ShownText.escaped(key))."
+          + Spelling.question(for: key, among: fields))
     }
   }
 }

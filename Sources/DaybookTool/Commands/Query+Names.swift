@@ -6,16 +6,18 @@ extension Invocation {
   func warn(ofUnknownNamesIn query: Query, shown: [String] = [], _ database: Database) throws {
     // What is no query is said first.
     _ = try database.explain(query)
-    let schema = try database.schema()
-    guard let type = query.recordType else {
-      return try warn(ofUnknown: query.keys + shown, schema.types, "no record has the key")
-    }
+    try warn(ofUnknownType: query.recordType, keys: query.keys + shown, in: database.schema(), database)
+  }
+
+  /// The same of a type, nil for any, and its keys.
+  func warn(ofUnknownType type: String?, keys: [String], in schema: Schema, _ database: Database) throws {
+    guard let type else { return try warn(ofUnknown: keys, schema.types, "no record has the key") }
     let known = schema.types.first { UTF8Order.equal($0.name, type) }
     let zones = try selectedZones(database)
     // That a type of the database has no records anywhere is no slip; that it has none in a zone that is named may be one.
     if try known != nil && !namesZone || zones.contains(where: { try database.recordCount(in: $0, ofType: type) > 0 }) {
       return try warn(
-        ofUnknown: query.keys + shown, known.map { [$0] } ?? [], "no record of type \(ShownText.escaped(type)) has the key")
+        ofUnknown: keys, known.map { [$0] } ?? [], "no record of type \(ShownText.escaped(type)) has the key")
     }
     let names = try Set(schema.types.map(\.name) + zones.flatMap { try database.recordTypes(in: $0).map(\.type) })
     let zone = try zoneName().map { " in zone \(ShownText.escaped($0))" } ?? ""

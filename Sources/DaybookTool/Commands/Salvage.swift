@@ -21,13 +21,26 @@ extension Commands {
       try invocation.output.line(json(report).json)
     } else {
       for range in report.lostSequences {
+        if range.count == 1, report.partialSequences.contains(range.lowerBound) {
+          try invocation.output.line(
+            "lost: a part of commit \(range.lowerBound); what else it changed was copied")
+        } else {
+          try invocation.output.line(
+            range.count == 1
+              ? "lost: commit \(range.lowerBound)"
+              : "lost: commits \(range.lowerBound) to \(range.upperBound)")
+        }
+      }
+      if !report.lostSequences.isEmpty {
         try invocation.output.line(
-          range.count == 1 ? "lost: commit \(range.lowerBound)" : "lost: commits \(range.lowerBound) to \(range.upperBound)")
+          "  a record that was changed there is as it was before, and one that was made there is missing"
+        )
       }
       if report.missingByteCount > 0 {
         try invocation.output.line("the file was cut short: \(Wording.bytes(report.missingByteCount)) are missing at its end")
       }
-      for sequence in report.partialSequences {
+      for sequence in report.partialSequences
+      where !report.lostSequences.contains(sequence...sequence) {
         try invocation.output.line("of commit \(sequence) a part was found and copied")
       }
       for zone in report.remadeZones { try invocation.output.line("zone \(zone.name) was made again") }
@@ -51,9 +64,10 @@ extension Commands {
       if report.hasTornTail { try invocation.output.line("an unfinished write at the end was left out") }
       if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it was used") }
       try invocation.output.line(
-        "\(report.isComplete ? "complete" : "incomplete"): \(Wording.count(report.commitCount, "commit")), "
-          + "\(Wording.count(report.zoneCount, "zone")), \(Wording.count(report.recordCount, "record"))"
-          + (report.assetCount > 0 ? ", \(Wording.count(report.assetCount, "asset"))" : ""))
+        "\(report.isComplete ? "complete" : "incomplete"): copied \(Wording.count(report.recordCount, "record")) in "
+          + Wording.count(report.zoneCount, "zone")
+          + (report.assetCount > 0 ? ", \(Wording.count(report.assetCount, "asset"))" : "")
+          + ", of \(Wording.count(report.commitCount, "whole commit"))")
     }
     return report.isComplete ? .done : .finding
   }

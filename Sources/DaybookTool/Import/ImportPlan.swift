@@ -8,6 +8,8 @@ struct ImportPlan {
     /// Nil for a column that never has a value, or that went into the location.
     let kind: ColumnKind?
     let kinds: KindSet
+    /// In CSV: why a column of numbers is text; nil of any other.
+    var exception: (cells: Int, of: Int, row: Int, line: Int)?
   }
 
   static let locationKey = "location"
@@ -63,8 +65,9 @@ struct ImportPlan {
       let kind: ColumnKind? = dates[position].map { .date($0) } ?? column.kinds.unified
       columns.append(
         Column(
-          name: column.name, key: keyOfColumn[position], kind: dropped.contains(position) ? nil : kind,
-          kinds: column.kinds))
+          name: column.name, key: keyOfColumn[position],
+          kind: dropped.contains(position) ? nil : kind,
+          kinds: column.kinds, exception: kind == .string ? column.exception : nil))
     }
     var nameColumn: Int?
     if let name = options.nameColumn, survey.rowCount > 0 {
@@ -109,6 +112,16 @@ struct ImportPlan {
       guard let kind = column.kind, column.kinds.isMixed else { return nil }
       if case .date = kind { return nil }
       return (column.key, column.kinds.description, kind.name)
+    }
+  }
+
+  /// Columns of CSV that are text because of a few cells, though most are numbers.
+  var exceptions: [(key: String, cells: Int, of: Int, row: Int, line: Int)] {
+    columns.enumerated().compactMap { position, column in
+      guard column.kind != nil, position != nameColumn, let exception = column.exception else {
+        return nil
+      }
+      return (column.key, exception.cells, exception.of, exception.row, exception.line)
     }
   }
 
@@ -222,5 +235,13 @@ struct ImportPlan {
     do throws(DatabaseError) { try record.set(.location(place), forKey: Self.locationKey) } catch {
       throw .badRow(line: line, "--location: \(error.message)")
     }
+  }
+}
+
+extension ImportSurvey.Column {
+  /// The cells that are no numbers, where they are the fewer.
+  fileprivate var exception: (cells: Int, of: Int, row: Int, line: Int)? {
+    guard kinds.isMixedInCells, let firstText, textCount <= cellCount / 2 else { return nil }
+    return (textCount, cellCount, firstText.row, firstText.line)
   }
 }

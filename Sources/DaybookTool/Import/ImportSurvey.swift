@@ -6,6 +6,10 @@ struct ImportSurvey {
   struct Column {
     let name: String
     var kinds: KindSet = []
+    /// In CSV: cells that are no numbers, of how many that are not empty, and where the first of them is.
+    var textCount = 0
+    var cellCount = 0
+    var firstText: (row: Int, line: Int)?
   }
 
   private(set) var columns: [Column] = []
@@ -88,6 +92,11 @@ struct ImportSurvey {
     for position in columns.indices {
       let before = columns[position].kinds
       let kind = KindSet(ofCell: row.bytes, row.range(position))
+      if kind == .text {
+        columns[position].textCount += 1
+        if columns[position].firstText == nil { columns[position].firstText = (rowCount, row.line) }
+      }
+      if !kind.isEmpty { columns[position].cellCount += 1 }
       if kind.isSubset(of: before) { continue }
       let after = before.union(kind)
       if options.isStrict, after.isMixedInCells, !before.isMixedInCells, !namedColumns.contains(position) {

@@ -45,9 +45,9 @@ package final class Output {
   static func memory() -> Output { Output(.memory, name: "memory", isTerminal: false) }
 
   /// What a path of the command line names: a file that gets its name with `finish`, a pipe, a device.
-  static func named(_ path: String, _ rules: OutputRules) throws -> Output {
+  static func named(_ path: String, _ rules: OutputRules, replaces: Bool = true) throws -> Output {
     do {
-      let place = try OutputPlace(path, rules)
+      let place = try OutputPlace(path, rules, replaces: replaces)
       return Output(.place(place), name: path, isTerminal: place.isTerminal)
     } catch { throw ToolError(error) }
   }

@@ -32,6 +32,10 @@ extension ToolError {
       case .unreadPipe: self.init(.inputOutput, "Nobody reads from the pipe \(path).", advice: "Start its reader first.")
       case .database:
         self.init(.usage, "\(path) is the database itself or a part of it.", advice: "Nothing was written; give another name.")
+      case .exists:
+        self.init(
+          .inputOutput, "\(path) is there already, and has content.",
+          advice: "Nothing was written: give another name, or --force to replace the file.")
       case .nameTaken:
         self.init(.inputOutput, "Another file took the name \(path) meanwhile.", advice: "Who else may write to its directory?")
       }

@@ -45,6 +45,8 @@ extension PredicateExpressions.KeyPath: TranslatedExpression {
       return .constant(value[keyPath: keyPath as Swift.KeyPath<Root.Output, Output>])
     case .field(var property):
       let own = keyPath as AnyKeyPath
+      if own == \String.isEmpty { return .predicate(try translation.equality(property, "", isNegated: false, self)) }
+      if let operation = PredicateOperation.name(of: own, Root.Output.self) { throw translation.refusal(of: operation) }
       let base = property.inside ?? property.path
       guard !property.isElement, property.fallback == nil, let path = base.map({ $0.appending(path: own) }) ?? own else {
         throw translation.refusal(self)

@@ -43,7 +43,7 @@ extension Query.Predicate {
   /// types: Booleans as 0 and 1, UUIDs as text, enums as raw values, nil as an absent field.
   ///
   /// Translated are `==`, `!=`, `<`, `<=`, `>`, `>=`, `&&`, `||`, `!` and `? :`; ranges and lists of constants with `contains`;
-  /// `starts(with:)` and `contains` of texts, `contains` of lists, also with a closure of one condition; comparisons with nil,
+  /// `starts(with:)`, `contains` and `isEmpty` of texts, `contains` of lists, also with a closure of one condition; comparisons with nil,
   /// optional chaining, `if let`, `!` and `??` with a constant; and calculations with constants alone.
   ///
   /// The predicate finds the records whose values Foundation's accepts, with these differences:
@@ -56,9 +56,18 @@ extension Query.Predicate {
   ///
   /// - Throws: `invalidArguments` for what has no counterpart, with the expression among the facts: comparisons of two properties,
   ///   calculations with properties, `count`, `localizedStandardContains` and whatever depends on the locale, an order of values
-  ///   that records do not have (enums), sets in whole, and properties whose key is not known.
+  ///   that records do not have (enums), sets in whole, and properties whose key is not known. Fetch by the rest of the predicate
+  ///   then, and filter the result in Swift.
   public init<Input>(_ predicate: FoundationPredicate<Input>) throws(DatabaseError) {
-    var translation = PredicateTranslation()
+    try self.init(predicate) { (property, _) throws(DatabaseError) in .init(key: property) }
+  }
+
+  /// The same for a coder that knows where it puts the properties of the type.
+  /// - Parameter place: of a property by its name and type, where the type declares no key.
+  package init<Input>(
+    _ predicate: FoundationPredicate<Input>, place: @escaping PredicateTranslation.Places
+  ) throws(DatabaseError) {
+    var translation = PredicateTranslation(place: place)
     translation.bindings[predicate.variable.key] = .field(PredicateTranslation.Property())
     let result = try translation.predicate(of: predicate.expression)
     if let fault = result.fault { throw fault }
@@ -108,6 +117,22 @@ package struct PredicateTranslation {
     var isClosed: Bool
   }
 
+  /// Where a property is in a record.
+  package struct Place {
+    let key: String
+    /// What the property is where the record has no such field; nil of one that every record has, and of an optional.
+    let fallback: Record.Value?
+
+    package init(key: String, fallback: Record.Value? = nil) {
+      self.key = key
+      self.fallback = fallback
+    }
+  }
+
+  /// The place of a property by its name and type.
+  package typealias Places = (_ property: String, _ type: Any.Type) throws(DatabaseError) -> Place
+
+  let place: Places
   var bindings: [PredicateExpressions.VariableID: Side] = [:]
 
   func binding(_ key: PredicateExpressions.VariableID, to side: Side) -> PredicateTranslation {
@@ -146,30 +171,41 @@ package struct PredicateTranslation {
 
   /// The error for an expression that has no counterpart.
   func refusal<E: PredicateExpression>(_ expression: E, _ reason: String? = nil) -> DatabaseError {
-    let name = String(describing: E.self)
-    return DatabaseError(
-      .invalidArguments, reason ?? "A query has no counterpart for an expression of the predicate.",
-      facts: .init(found: String(name.prefix { $0 != "<" })))
+    let name = String(String(describing: E.self).prefix { $0 != "<" })
+    return refusal(
+      of: PredicateOperation.spelling(of: name).map { "\($0) (\(name))" } ?? name, reason)
+  }
+
+  /// The same with the name of what was asked for.
+  func refusal(of operation: String, _ reason: String? = nil) -> DatabaseError {
+    DatabaseError(
+      .invalidArguments,
+      reason
+        ?? "A query has no counterpart for an expression of the predicate; fetch by the rest of it, and filter in Swift.",
+      facts: .init(found: operation))
   }
 }
 
 extension PredicateTranslation {
   /// The field that a property is in.
-  private func field(of property: Property) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool) {
+  private func field(
+    of property: Property
+  ) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool, fallback: Record.Value?) {
     guard let path = property.path else {
       throw DatabaseError(.invalidArguments, "A predicate names properties of the value, not the value itself.")
     }
     let declared = (type(of: path).rootType as? any RecordKeyPaths.Type)?.anyKeyPaths ?? [:]
     let keys = declared.filter { $0.value == path }.keys
     // Of two keys of a property the first one, whatever the order of the dictionary is.
-    if let key = keys.min() { return (queryField(key, property), true) }
+    if let key = keys.min() { return (queryField(key, property), true, nil) }
     // Of one without a size Swift says another's name.
     guard property.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
       throw DatabaseError(
         .invalidArguments, "The key of a property is not known; the type can declare it as RecordKeyPaths.",
         facts: .init(found: path.debugDescription))
     }
-    return (queryField(name, property), false)
+    let place = try place(name, type(of: path).valueType)
+    return (queryField(place.key, property), false, place.fallback)
   }
 
   private func queryField(_ key: String, _ property: Property) -> Query.Field {
@@ -194,9 +230,9 @@ extension PredicateTranslation {
   func condition<E: PredicateExpression>(
     _ property: Property, _ test: Query.Condition.Test, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
-    let field = try field(of: property).field
+    let (field, _, stored) = try field(of: property)
     let condition = Query.Predicate(Query.Condition(field, test))
-    guard let fallback = property.fallback else { return condition }
+    guard let fallback = stored ?? property.fallback else { return condition }
     guard let value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
     var record = try Record(type: "Fallback")
     record["value"] = value
@@ -205,7 +241,7 @@ extension PredicateTranslation {
   }
 
   func absence<E: PredicateExpression>(of property: Property, _ expression: E) throws(DatabaseError) -> Query.Predicate {
-    let (field, isDeclared) = try field(of: property)
+    let (field, isDeclared, _) = try field(of: property)
     // Whatever is not one value is in several fields, or in one, as its coder says.
     guard isDeclared || ConstantValue.isOneValue(property.path.map { type(of: $0).valueType }) else {
       throw DatabaseError(
@@ -239,7 +275,7 @@ extension PredicateTranslation {
     }
   }
 
-  private func equality<E: PredicateExpression>(
+  func equality<E: PredicateExpression>(
     _ property: Property, _ constant: Any, isNegated: Bool, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
     guard let value = try ConstantValue.value(of: constant, expression, self) else {

@@ -89,6 +89,15 @@ struct FoundationPredicateTests {
     try text(#Predicate { $0.rank! != 5 }, is: "rank != 5")
   }
 
+  @Test("isEmpty of a text")
+  func isEmpty() throws {
+    try text(#Predicate { $0.title.isEmpty }, is: "title == ''")
+    try text(#Predicate { !$0.title.isEmpty }, is: "NOT (title == '')")
+    try text(#Predicate { $0.subtitle?.isEmpty == true }, is: "subtitle == ''")
+    try text(#Predicate { ($0.subtitle ?? "").isEmpty }, is: "subtitle == nil OR subtitle == ''")
+    try text(#Predicate { $0.tags.contains { $0.isEmpty } }, is: "ANY tags == ''")
+  }
+
   @Test("<, <=, > and >=")
   func order() throws {
     try text(#Predicate { $0.year < 2000 }, is: "year < 2000")
@@ -197,7 +206,9 @@ struct FoundationPredicateTests {
     refusal(#Predicate { $0.director?.name.contains("A") == true }, names: "director")
     refusal(#Predicate { $0.producer.isAlive }, names: "RecordKeyPaths")
     refusal(#Predicate { $0.director == nil }, names: "director")
-    refusal(#Predicate { $0.title.count > 3 }, names: "RecordKeyPaths")
+    refusal(#Predicate { $0.title.count > 3 }, names: "found: .count")
+    refusal(#Predicate { $0.tags.isEmpty }, names: "found: .isEmpty")
+    refusal(#Predicate { $0.labels.first == "a" }, names: "found: .first")
   }
 
   @Test("a property that is declared under another's name takes the name from it")

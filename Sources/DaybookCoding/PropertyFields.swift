@@ -1,0 +1,214 @@
+import Daybook
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Which field a property of a type is in, for predicates that name properties.
+///
+/// Swift knows the names of properties, and a coder those of coding keys. `CodingKeys` may say `case title = "titel"`, and nothing tells
+/// that this key is of that property; but the type of the keys, which decoding asks for first, tells whether it has a key of the
+/// property's name. A property without is refused: it would be looked for where nothing is.
+struct PropertyFields {
+  private let type: any RecordDecodable.Type
+  private let options: RecordCodingOptions
+  private let rules: [String: FieldRule]
+  private let keys: (any CodingKey.Type)?
+
+  init<T: RecordDecodable>(of type: T.Type, _ options: RecordCodingOptions) {
+    self.type = type
+    self.options = options
+    rules = T.fieldRules.merging(options.rules) { _, own in own }
+    let probe = KeyProbe(userInfo: options.userInfo)
+    // It ends with an error as soon as the keys are known.
+    _ = try? T(from: probe)
+    keys = probe.keys
+  }
+
+  func place(of property: String, _ valueType: Any.Type) throws(DatabaseError)
+    -> PredicateTranslation.Place
+  {
+    if let keys, keys.init(stringValue: property) == nil {
+      throw refusal(
+        "The coding key of a property is spelled otherwise; the type can declare its field as RecordKeyPaths.",
+        property)
+    }
+    if property == type.recordNameKey {
+      guard Self.isText(valueType) else {
+        throw refusal(
+          "The name of a record is text, and the property that has it is none.", property)
+      }
+      return .init(key: "recordName")
+    }
+    var fallback: Record.Value?
+    switch rules[property] {
+    case .default(let value)?: fallback = value
+    case .parent?: return .init(key: "parent")
+    case .ignored?: throw refusal("The property has no field, so that no query finds it.", property)
+    case .encrypted?: throw refusal("A query does not see encrypted values.", property)
+    case .date(.native)?, .data(.bytes)?, .reference?: break
+    case nil:
+      guard isStoredAsItIs(valueType) else { throw coded(property) }
+    case .json?, .flattened?, .asset?, .locationText?, .date?, .data?: throw coded(property)
+    }
+    if property == "systemFields" {
+      throw refusal("The property has no field, so that no query finds it.", property)
+    }
+    return .init(key: options.field(of: property), fallback: fallback)
+  }
+
+  private func coded(_ property: String) -> DatabaseError {
+    refusal(
+      "The field has the property's value in another form; a predicate of fields, such as .field(…) > …, can name that.",
+      property)
+  }
+
+  private func refusal(_ sentence: String, _ property: String) -> DatabaseError {
+    DatabaseError(
+      .invalidArguments, sentence, facts: .init(recordType: type.recordType, key: property))
+  }
+
+  /// Whether no option gives values of the type another form.
+  private func isStoredAsItIs(_ type: Any.Type) -> Bool {
+    if Self.isOne(type, Date.self, Date?.self, [Date].self) {
+      if case .native = options.dates { true } else { false }
+    } else if Self.isOne(type, Data.self, Data?.self, [Data].self) {
+      if case .bytes = options.data { true } else { false }
+    } else if Self.isOne(type, Location.self, Location?.self, [Location].self) {
+      if case .native = options.locations { true } else { false }
+    } else {
+      true
+    }
+  }
+
+  private static func isOne(_ type: Any.Type, _ some: Any.Type...) -> Bool {
+    some.contains { $0 == type }
+  }
+
+  private static func isText(_ type: Any.Type) -> Bool {
+    if type == String.self || type == UUID.self { return true }
+    guard let raw = type as? any RawRepresentable.Type else { return false }
+    return rawType(of: raw) == String.self
+  }
+
+  private static func rawType<R: RawRepresentable>(of type: R.Type) -> Any.Type { R.RawValue.self }
+}
+
+/// A decoder that is asked for a container once: the type of the keys is all that it is for.
+private final class KeyProbe: Decoder {
+  struct End: Error {}
+
+  private(set) var keys: (any CodingKey.Type)?
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any]
+
+  init(userInfo: [CodingUserInfoKey: Any]) { self.userInfo = userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    if keys == nil { keys = type }
+    throw End()
+  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw End() }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { throw End() }
+}
+
+extension Query.Predicate {
+  /// Foundation's predicate on values of a type as one on their records, where the type's coding keys, rules and options put the
+  /// properties.
+  ///
+  /// ```swift
+  /// let recent = try Query.Predicate(#Predicate<Movie> { $0.year > 2000 })
+  /// ```
+  /// A property is taken to be under the coding key of its name: where that is the key of another one (`case title = "name", name =
+  /// "label"`), the type has to declare both as ``Daybook/RecordKeyPaths``.
+  ///
+  /// The property that is the record's name is asked for as that. A property with a default in ``RecordDecodable/fieldRules`` has it in
+  /// records without the field. What is translated is said there, where the type is any: `Query.Predicate.init(_:)`.
+  /// - Throws: `invalidArguments` for what has no counterpart, and for a property whose coding key is spelled otherwise (the type declares
+  ///   its field as ``Daybook/RecordKeyPaths``), that has no field, that is encrypted, or that is stored in another form.
+  public init<T: RecordDecodable>(_ predicate: FoundationPredicate<T>) throws(DatabaseError) {
+    try self.init(predicate, options: .init())
+  }
+
+  /// The same for values that are coded with other options than the usual ones.
+  public init<T: RecordDecodable>(
+    _ predicate: FoundationPredicate<T>, options: RecordCodingOptions
+  ) throws(DatabaseError) {
+    let fields = PropertyFields(of: T.self, options)
+    try self.init(predicate) { (property, type) throws(DatabaseError) in
+      try fields.place(of: property, type)
+    }
+  }
+}
+
+/// Values that Foundation's predicate finds: `#Predicate<Movie> { $0.year > 2000 }`.
+///
+/// The compiler takes `.true` and `.field(…)` for predicates of records, which the other forms have.
+extension RecordReader where Self: ~Copyable {
+  /// The values of a type that a predicate on its properties accepts, in an order.
+  ///
+  /// ```swift
+  /// let recent = try database.fetchAll(Movie.self, where: #Predicate { $0.year > 2000 && $0.title.starts(with: "D") })
+  /// ```
+  /// - Throws: ``RecordCodingError``; what a query throws; `invalidArguments` for a predicate that has no counterpart, see
+  ///   ``Daybook/Query/Predicate/init(_:options:)``.
+  @_disfavoredOverload
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, where predicate: FoundationPredicate<T>, sort: [Query.Sort] = [],
+    in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) throws -> [T] {
+    try fetchAll(
+      type, where: Query.Predicate(predicate, options: options), sort: sort, in: zone, limit: limit,
+      options: options)
+  }
+
+  /// How many records of a type a predicate on its properties accepts.
+  /// - Throws: as ``fetchAll(_:where:sort:in:limit:options:)``.
+  @_disfavoredOverload
+  public func count<T: RecordDecodable>(
+    _ type: T.Type, where predicate: FoundationPredicate<T>, in zone: Zone.ID? = .default,
+    options: RecordCodingOptions = .init()
+  ) throws -> Int {
+    try count(type, where: Query.Predicate(predicate, options: options), in: zone)
+  }
+}
+
+extension Database {
+  /// The values of a type that a predicate on its properties accepts, in an order, read off the caller's thread.
+  @_disfavoredOverload
+  public func fetchAll<T: RecordDecodable>(
+    _ type: T.Type, where predicate: FoundationPredicate<T>, sort: [Query.Sort] = [],
+    in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) async throws -> [T] {
+    let predicate = try Query.Predicate(predicate, options: options)
+    return try await fetchAll(
+      type, where: predicate, sort: sort, in: zone, limit: limit, options: options)
+  }
+
+  /// How many records of a type a predicate on its properties accepts, found out off the caller's thread.
+  @_disfavoredOverload
+  public func count<T: RecordDecodable>(
+    _ type: T.Type, where predicate: FoundationPredicate<T>, in zone: Zone.ID? = .default,
+    options: RecordCodingOptions = .init()
+  ) async throws -> Int {
+    let predicate = try Query.Predicate(predicate, options: options)
+    return try await count(type, where: predicate, in: zone)
+  }
+
+  /// The values of a type that a predicate on its properties accepts, now and after each commit that changes them.
+  /// - Throws: `invalidArguments` for a predicate that has no counterpart.
+  @_disfavoredOverload
+  public func observe<T: RecordDecodable & SendableMetatype>(
+    _ type: T.Type, where predicate: FoundationPredicate<T>, sort: [Query.Sort] = [],
+    in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) throws -> AsyncThrowingMapSequence<AsyncThrowingStream<[Record], any Error>, [T]> {
+    observe(
+      type, where: try Query.Predicate(predicate, options: options), sort: sort, in: zone,
+      limit: limit, options: options)
+  }
+}
