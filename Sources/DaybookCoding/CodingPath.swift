@@ -7,6 +7,8 @@ final class PathStep {
   let prefix: String
   /// Whether a flattened value has at least one.
   private(set) var hasFields = false
+  /// What is below are the values of a dictionary.
+  var isOfDictionary = false
 
   init(_ key: any CodingKey, after parent: PathStep?, prefix: String = "") {
     self.parent = parent

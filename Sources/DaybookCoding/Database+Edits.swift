@@ -20,7 +20,7 @@ extension Transaction {
     _ value: inout T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
   ) throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
-    let saved = try save(ready.records, policy: ready.policy)
+    let saved = try ready.save(in: self)
     try ready.refresh(&value, 0, saved[0])
     return saved[0]
   }
@@ -33,7 +33,7 @@ extension Transaction {
     options: RecordCodingOptions = .init()
   ) throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
-    let saved = try save(ready.records, policy: ready.policy)
+    let saved = try ready.save(in: self)
     try ready.refresh(&values, saved)
     return saved
   }
@@ -122,7 +122,7 @@ extension Database {
     origin: Origin? = nil
   ) throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
-    let saved = try save(ready.records, policy: ready.policy, origin: origin)
+    let saved = try ready.save(in: self, origin)
     try ready.refresh(&value, 0, saved[0])
     return saved[0]
   }
@@ -135,7 +135,7 @@ extension Database {
     origin: Origin? = nil
   ) async throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
-    let saved = try await save(ready.records, policy: ready.policy, origin: origin)
+    let saved = try await ready.save(in: self, origin)
     try ready.refresh(&value, 0, saved[0])
     return saved[0]
   }
@@ -149,7 +149,7 @@ extension Database {
     origin: Origin? = nil
   ) throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
-    let saved = try save(ready.records, policy: ready.policy, origin: origin)
+    let saved = try ready.save(in: self, origin)
     try ready.refresh(&values, saved)
     return saved
   }
@@ -162,7 +162,7 @@ extension Database {
     origin: Origin? = nil
   ) async throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
-    let saved = try await save(ready.records, policy: ready.policy, origin: origin)
+    let saved = try await ready.save(in: self, origin)
     try ready.refresh(&values, saved)
     return saved
   }

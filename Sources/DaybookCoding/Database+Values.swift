@@ -29,8 +29,9 @@ extension Transaction {
     _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
   ) throws -> Record {
     let encoded = try RecordEncoder(zone: zone, options: options).encoded(value)
-    return try save(
-      encoded.record, policy: policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields))
+    var record = encoded.record
+    if !encoded.flattened.isEmpty, let stored = try self.record(record.id) { try encoded.flattened.clear(&record, of: stored) }
+    return try save(record, policy: policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields))
   }
 
   /// Saves the records of values, in whatever order they refer to each other; returns them with their new change tags and dates,
@@ -44,7 +45,7 @@ extension Transaction {
     options: RecordCodingOptions = .init()
   ) throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
-    return try save(ready.records, policy: ready.policy)
+    return try ready.save(in: self)
   }
 }
 
@@ -96,7 +97,7 @@ extension Database {
     origin: Origin? = nil
   ) throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
-    return try save(ready.records, policy: ready.policy, origin: origin)[0]
+    return try ready.save(in: self, origin)[0]
   }
 
   /// The same off the caller's thread.
@@ -107,7 +108,7 @@ extension Database {
     origin: Origin? = nil
   ) async throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
-    return try await save(ready.records, policy: ready.policy, origin: origin)[0]
+    return try await ready.save(in: self, origin)[0]
   }
 
   /// Saves the records of values in one transaction, all of them or none, in whatever order they refer to each other; returns them
@@ -125,7 +126,7 @@ extension Database {
     origin: Origin? = nil
   ) throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
-    return try save(ready.records, policy: ready.policy, origin: origin)
+    return try ready.save(in: self, origin)
   }
 
   /// The same off the caller's thread.
@@ -136,7 +137,7 @@ extension Database {
     origin: Origin? = nil
   ) async throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
-    return try await save(ready.records, policy: ready.policy, origin: origin)
+    return try await ready.save(in: self, origin)
   }
 
   /// The value of the record with this name, off the caller's thread; nil when there is none.

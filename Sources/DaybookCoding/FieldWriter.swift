@@ -41,10 +41,8 @@ struct FieldWriter {
     }
   }
 
-  /// Removes the fields whose names begin so and that may go.
-  mutating func removeAll(prefix: String, where mayGo: (String) -> Bool) throws(DatabaseError) {
-    for key in record.keys where key.utf8.starts(with: prefix.utf8) && mayGo(key) { try record.set(nil, forKey: key) }
-  }
+  /// Removes what flattened values have left behind.
+  mutating func clear(_ flattened: FlattenedFields) throws(DatabaseError) { try flattened.clear(&record, of: record) }
 
   /// Sets or removes an encrypted value.
   mutating func writeEncrypted(_ value: Record.Value?, _ field: String) throws(DatabaseError) {

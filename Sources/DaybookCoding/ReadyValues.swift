@@ -3,9 +3,7 @@ import Daybook
 /// Values on their way into a database: their records, made before the transaction, and what becomes of the values when these are
 /// stored. All forms of `save`, of one value and of many, go through it.
 struct ReadyValues<T: RecordEncodable>: Sendable {
-  let records: [Record]
-  /// The caller's, or the one that suits the type.
-  let policy: SavePolicy
+  private let made: MadeRecords
   private let options: RecordCodingOptions
 
   init(
@@ -15,14 +13,46 @@ struct ReadyValues<T: RecordEncodable>: Sendable {
     var records: [Record] = []
     records.reserveCapacity(values.count)
     var keepsSystemFields = false
+    var flattened: [Int: FlattenedFields] = [:]
     for value in values {
       let encoded = try encoder.encoded(value)
+      if !encoded.flattened.isEmpty { flattened[records.count] = encoded.flattened }
       records.append(encoded.record)
       keepsSystemFields = keepsSystemFields || encoded.keepsSystemFields
     }
-    self.records = records
-    self.policy = policy ?? .suiting(keepsSystemFields: keepsSystemFields)
+    made = MadeRecords(
+      records: records, policy: policy ?? .suiting(keepsSystemFields: keepsSystemFields), flattened: flattened)
     self.options = options
+  }
+
+  func save(in transaction: Transaction) throws -> [Record] { try made.save(in: transaction) }
+
+  func save(in database: Database, _ origin: Origin?) throws -> [Record] {
+    if made.flattened.isEmpty { return try database.save(made.records, policy: made.policy, origin: origin) }
+    return try database.write(origin: origin) { [made] in try made.save(in: $0) }
+  }
+
+  func save(in database: Database, _ origin: Origin?) async throws -> [Record] {
+    if made.flattened.isEmpty { return try await database.save(made.records, policy: made.policy, origin: origin) }
+    return try await database.write(origin: origin) { [made] in try made.save(in: $0) }
+  }
+}
+
+/// The records of values, whatever type these have.
+private struct MadeRecords: Sendable {
+  let records: [Record]
+  /// The caller's, or the one that suits the type.
+  let policy: SavePolicy
+  /// Of the records whose values have flattened properties.
+  let flattened: [Int: FlattenedFields]
+
+  /// Saves the records, and takes out of the stored ones what flattened values no longer have.
+  func save(in transaction: Transaction) throws -> [Record] {
+    var records = records
+    for (index, fields) in flattened {
+      if let stored = try transaction.record(records[index].id) { try fields.clear(&records[index], of: stored) }
+    }
+    return try transaction.save(records, policy: policy)
   }
 }
 
@@ -38,8 +68,8 @@ extension ReadyValues where T: RecordDecodable {
   func refresh(_ value: inout T, _ index: Int, _ saved: Record) throws {
     // Only what is in files moves with a save. A value that cannot be decoded from what was encoded stays as it is.
     let decoder = RecordDecoder(options: options)
-    if records[index].editedAssets.contains(where: \.isOfCaller),
-      (try? decoder.decode(T.self, from: records[index])) != nil
+    if made.records[index].editedAssets.contains(where: \.isOfCaller),
+      (try? decoder.decode(T.self, from: made.records[index])) != nil
     {
       value = try decoder.decode(T.self, from: saved)
     }

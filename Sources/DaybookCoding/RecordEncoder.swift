@@ -54,6 +54,8 @@ public struct RecordEncoder: Sendable {
     let record: Record
     /// The type keeps system fields, be it that this value has none yet.
     let keepsSystemFields: Bool
+    /// What is to be taken out of the stored record, which the encoder does not see.
+    let flattened: FlattenedFields
   }
 
   func encode<T: RecordEncodable>(
@@ -63,6 +65,7 @@ public struct RecordEncoder: Sendable {
       fields, shared, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph)
     do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
     return Encoded(
-      record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil)
+      record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
+      flattened: scope.flattened)
   }
 }

@@ -30,6 +30,8 @@ final class EncodingScope: CodingScope {
   /// at once, and go the careful way for all else.
   private var isPlainlyWritten = false
   @safe @exclusivity(unchecked) private var byteCount = 0
+  /// What the stored record may have of flattened values.
+  private(set) var flattened = FlattenedFields()
 
   init(
     _ fields: FieldWriter, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
@@ -53,6 +55,10 @@ final class EncodingScope: CodingScope {
       try finish(next.encoder, next.target)
     }
     if let fault { throw fault }
+    if !flattened.isEmpty {
+      flattened.setClaimed(owners.keys)
+      if fields.keepsEqualValues { try fields.clear(flattened) }
+    }
     if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
   }
 
@@ -214,9 +220,7 @@ final class EncodingScope: CodingScope {
       case .encrypted?: try fields.writeEncrypted(nil, target.field)
       default:
         try fields.remove(target.field)
-        guard mayHaveKeys, isFlattened(target) else { return }
-        // Fields of other keys may begin with the same word.
-        try fields.removeAll(prefix: target.field + "_") { owners[$0] == nil }
+        if mayHaveKeys, isFlattened(target) { flattened.add(target.field) }
       }
     } catch { throw target.error(error) }
   }
@@ -268,6 +272,7 @@ final class EncodingScope: CodingScope {
     }
     let encoder = FieldEncoder(self, target)
     if value is any UnorderedElements { encoder.isUnordered = true }
+    if value is any KeyedElements { encoder.step.isOfDictionary = true }
     try nesting(encoder.step) { try value.encode(to: encoder) }
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
     try finish(encoder, target)
@@ -295,7 +300,12 @@ final class EncodingScope: CodingScope {
     case .json(let text):
       let data = Data(text)
       if assetFormat(target) != nil { try store(.asset(Asset(data: data)), target) } else { try store(.bytes(data), target) }
-    case .flattened: try storeMark(of: encoder, target)
+    case .flattened:
+      if target.above?.isOfDictionary ?? false {
+        throw target.error(.unsupportedValue, "A dictionary whose values have keys of their own cannot be flattened.")
+      }
+      if encoder.step.isOfDictionary { flattened.add(target.field) }
+      try storeMark(of: encoder, target)
     }
   }
 

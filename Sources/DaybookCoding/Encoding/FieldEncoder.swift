@@ -125,6 +125,7 @@ final class FieldEncoder: Encoder {
     if let leaf = try scope.leaf(value, target) { return try set(leaf) }
     if let reference = try scope.reference(to: value, target) { return try set(.reference(reference)) }
     if value is any UnorderedElements { isUnordered = true }
+    if value is any KeyedElements { step.isOfDictionary = true }
     try scope.nesting(step) { try value.encode(to: self) }
     if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, target) }
   }
