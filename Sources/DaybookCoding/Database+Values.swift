@@ -30,7 +30,7 @@ extension Transaction {
   ) throws -> Record {
     let encoded = try RecordEncoder(zone: zone, options: options).encoded(value)
     var record = encoded.record
-    if !encoded.flattened.isEmpty, let stored = try self.record(record.id) { try encoded.flattened.clear(&record, of: stored) }
+    if let flattened = encoded.flattened, let stored = try self.record(record.id) { try flattened.clear(&record, of: stored) }
     return try save(record, policy: policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields))
   }
 

@@ -41,7 +41,7 @@ struct FieldWriter {
     }
   }
 
-  /// Removes what flattened values have left behind.
+  /// Removes what flattened values no longer have.
   mutating func clear(_ flattened: FlattenedFields) throws(DatabaseError) { try flattened.clear(&record, of: record) }
 
   /// Sets or removes an encrypted value.

@@ -1,14 +1,12 @@
 import Daybook
 
-/// The fields that flattened values may have left behind: a value that became nil, or a dictionary that lost a key, does not name them.
+/// The fields that flattened values may have left in a record: a value that became nil, or a dictionary that lost a key, does not name them.
 /// They are looked for in the stored record.
 struct FlattenedFields: Sendable {
   /// What the fields begin with.
   private var prefixes: [String] = []
   /// The fields that the value has, or says are nil.
   private var claimed: Set<String> = []
-
-  var isEmpty: Bool { prefixes.isEmpty }
 
   /// All fields below a field are the value's; those that it does not name go.
   mutating func add(_ field: String) { prefixes.append(field + "_") }

@@ -16,7 +16,7 @@ struct ReadyValues<T: RecordEncodable>: Sendable {
     var flattened: [Int: FlattenedFields] = [:]
     for value in values {
       let encoded = try encoder.encoded(value)
-      if !encoded.flattened.isEmpty { flattened[records.count] = encoded.flattened }
+      if let fields = encoded.flattened { flattened[records.count] = fields }
       records.append(encoded.record)
       keepsSystemFields = keepsSystemFields || encoded.keepsSystemFields
     }

@@ -55,7 +55,7 @@ public struct RecordEncoder: Sendable {
     /// The type keeps system fields, be it that this value has none yet.
     let keepsSystemFields: Bool
     /// What is to be taken out of the stored record, which the encoder does not see.
-    let flattened: FlattenedFields
+    let flattened: FlattenedFields?
   }
 
   func encode<T: RecordEncodable>(

@@ -255,7 +255,7 @@ public final class Database: Sendable {
 
   /// The newest commit; nil where another process may have committed since, and the file cannot be looked at without waiting.
   var lastKnownCommit: UInt64? {
-    // A token of a commit is given out when the commit is in the file: one behind the last of the file is of another history.
+    // A token of a commit is given out when the commit is in the file: a later one than the last of the file is of another history.
     if mayLag.load(ordering: .sequentiallyConsistent) { return stores.lastWrittenCommit() }
     guard let (store, pin) = try? stores.beginRead() else { return nil }
     defer { store.endRead(pin) }

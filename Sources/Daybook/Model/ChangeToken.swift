@@ -25,7 +25,7 @@ import DaybookEngine
 ///         64     2  byte count of its key, then the key
 ///                4  FNV-1a of everything before
 ///
-/// The state counts, not the place alone: a commit after the place may have moved a record behind it. Where that commit is lost, the
+/// The state counts, not the place alone: a commit after the place may have moved a record past it. Where that commit is lost, the
 /// record is in front of the place again, and would be in none of the pages.
 ///
 /// Scope 2 has the other server's bytes from offset 4 to the checksum.

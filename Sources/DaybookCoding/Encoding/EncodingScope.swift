@@ -31,7 +31,7 @@ final class EncodingScope: CodingScope {
   private var isPlainlyWritten = false
   @safe @exclusivity(unchecked) private var byteCount = 0
   /// What the stored record may have of flattened values.
-  private(set) var flattened = FlattenedFields()
+  private(set) var flattened: FlattenedFields?
 
   init(
     _ fields: FieldWriter, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
@@ -55,11 +55,19 @@ final class EncodingScope: CodingScope {
       try finish(next.encoder, next.target)
     }
     if let fault { throw fault }
-    if !flattened.isEmpty {
-      flattened.setClaimed(owners.keys)
-      if fields.keepsEqualValues { try fields.clear(flattened) }
-    }
+    if flattened != nil { try finishFlattened() }
     if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
+  }
+
+  private func finishFlattened() throws {
+    flattened?.setClaimed(owners.keys)
+    if let flattened, fields.keepsEqualValues { try fields.clear(flattened) }
+  }
+
+  /// All fields below a field are those of a value, which may name fewer of them than are stored.
+  private func markFlattened(_ target: FieldTarget) {
+    if flattened == nil { flattened = FlattenedFields() }
+    flattened?.add(target.field)
   }
 
   private func checkSize() throws {
@@ -220,7 +228,7 @@ final class EncodingScope: CodingScope {
       case .encrypted?: try fields.writeEncrypted(nil, target.field)
       default:
         try fields.remove(target.field)
-        if mayHaveKeys, isFlattened(target) { flattened.add(target.field) }
+        if mayHaveKeys, isFlattened(target) { markFlattened(target) }
       }
     } catch { throw target.error(error) }
   }
@@ -304,7 +312,7 @@ final class EncodingScope: CodingScope {
       if target.above?.isOfDictionary ?? false {
         throw target.error(.unsupportedValue, "A dictionary whose values have keys of their own cannot be flattened.")
       }
-      if encoder.step.isOfDictionary { flattened.add(target.field) }
+      if encoder.step.isOfDictionary { markFlattened(target) }
       try storeMark(of: encoder, target)
     }
   }

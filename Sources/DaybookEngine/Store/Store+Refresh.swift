@@ -20,7 +20,7 @@ extension StoreSwitch {
     return try refresh(store)
   }
 
-  /// The last commit that stands in the file, durable or not; nil where that cannot be said right away.
+  /// The last commit that is in the file, durable or not; nil where that cannot be said right away.
   package func lastWrittenCommit() -> UInt64? {
     guard !store.turn.isHeldByCaller, !replacing.isHeldByCaller else { return nil }
     return store.lastWrittenCommit()
@@ -91,7 +91,7 @@ extension Store {
     }
   }
 
-  /// The last commit that stands in the file, durable or not; nil where another thread or process is at work on the file, or it is to be
+  /// The last commit that is in the file, durable or not; nil where another thread or process is at work on the file, or it is to be
   /// opened again.
   func lastWrittenCommit() -> UInt64? {
     guard !life.isClosed.load(ordering: .acquiring), (try? disk.identity(of: path)) == file.identity, let hold = turn.tryTake()

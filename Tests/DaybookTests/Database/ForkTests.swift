@@ -54,7 +54,7 @@ struct ForkTests: TokenSuite {
     try copy.expectClean()
   }
 
-  @Test("tokens of pages that were read after the parting are refused, wherever they stand; those from before it are not")
+  @Test("tokens of pages that were read after the parting are refused, whatever their place; those from before it are not")
   func pageTokens() throws {
     let disk = SimulatedDisk(seed: 9)
     let original = try Database.open(on: disk)
