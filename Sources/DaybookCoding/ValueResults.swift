@@ -23,7 +23,8 @@ public final class ValueResults<Value: RecordDecodable & Sendable> {
   public private(set) var values: [Value] = []
   /// Whether nothing was read yet for this query.
   public private(set) var isLoading = true
-  /// Why nothing comes any more, such as a record that is no value of the type; nil while all is well. Setting ``query`` tries again.
+  /// Why ``values`` are not those of now; nil while all is well. That a record is no value of the type is over with the commit that
+  /// mends it; after another error nothing comes any more, and setting ``query`` tries again.
   public private(set) var error: (any Error)?
   /// What is looked for: records of the type, in one zone or in all.
   public var query: Query { didSet { if query != oldValue || error != nil { start() } } }
@@ -73,10 +74,16 @@ public final class ValueResults<Value: RecordDecodable & Sendable> {
       by: Task { [weak self] in
         do {
           for try await records in results {
-            let values = try await Self.values(of: records, decoder)
+            let found = await Self.values(of: records, decoder)
             // Of a query that has been replaced nothing is shown.
             guard let self, !Task.isCancelled else { return }
-            self.values = values
+            switch found {
+            case .success(let values):
+              self.values = values
+              self.error = nil
+            // The next commit may mend it.
+            case .failure(let error): self.error = error
+            }
             self.isLoading = false
           }
         } catch {
@@ -89,8 +96,8 @@ public final class ValueResults<Value: RecordDecodable & Sendable> {
 
   @concurrent
   private nonisolated static func values(of records: [Record], _ decoder: RecordDecoder)
-    async throws -> [Value]
+    async -> Result<[Value], any Error>
   {
-    try decoder.values(Value.self, of: records)
+    Result { try decoder.values(Value.self, of: records) }
   }
 }
