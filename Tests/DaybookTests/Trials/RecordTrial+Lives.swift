@@ -98,7 +98,7 @@ extension RecordTrial {
     recent = recent.filter { $0.key < sequence }
     recent[sequence] = state
     try openBeside()
-    for index in tokens.indices where tokens[index].sequence > sequence { tokens[index].isForked = true }
+    for index in tokens.indices where tokens[index].state > sequence { tokens[index].isForked = true }
     raiseFloor()
     try compareAll()
   }

@@ -41,7 +41,7 @@ extension RecordTrial {
 
   /// Tokens that the others gave since: good for this one later, and no reason to start over.
   func expectNothing(behind shown: UInt64) throws {
-    let newer = tokens.filter { $0.sequence > shown && !$0.isForked }
+    let newer = tokens.filter { $0.state > shown && !$0.isForked }
     guard let token = newer.randomElement(using: &generator) else { return }
     var isNothing = false
     let code = try codeOf { isNothing = try isAnsweredWithNothing(token) }
@@ -62,7 +62,7 @@ extension RecordTrial {
 
   /// Lost with a crash, as we know; one that shares the file cannot tell it from a commit that it has not seen yet.
   func mayNotBeSeen(_ old: HeldToken) -> Bool {
-    old.sequence > model.sequence
+    old.state > model.sequence
       && (database.options.isReadOnly || old.isForked && database.options.lock == .perTransaction)
   }
 

@@ -21,8 +21,10 @@ final class RecordTrial {
     var horizon: UInt64
     /// The commit `sequence` was not seen as a whole.
     var isPartial = false
-    /// The commit that it names is gone with a crash.
+    /// A commit of the state that gave it is gone with a crash.
     var isForked = false
+    /// The last commit of that state: pages in the middle of a feed stand before it.
+    var state: UInt64 { token.parts.map { max($0.state, $0.sequence) } ?? 0 }
   }
 
   let seed: UInt64
