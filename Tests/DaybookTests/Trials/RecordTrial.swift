@@ -23,7 +23,7 @@ final class RecordTrial {
     var isPartial = false
     /// A commit of the state that gave it is gone with a crash.
     var isForked = false
-    /// The last commit of that state: pages in the middle of a feed stand before it.
+    /// The last commit of that state: tokens of pages in the middle of a feed name an earlier place.
     var state: UInt64 { token.parts.map { max($0.state, $0.sequence) } ?? 0 }
   }
 
