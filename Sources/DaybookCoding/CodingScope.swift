@@ -50,7 +50,8 @@ class CodingScope {
   final func isOfSystem(_ name: String) -> Bool {
     if hasLayer { return false }
     let count = name.utf8.count
-    return (count == 12 && name == "systemFields") || (count == recordNameKey.utf8.count && name.equalsBytes(of: recordNameKey))
+    return (count == 12 && name.equalsBytes(of: "systemFields"))
+      || (count == recordNameKey.utf8.count && name.equalsBytes(of: recordNameKey))
   }
 
   /// Whether a key of the value itself is that of the record's name.
@@ -62,7 +63,8 @@ class CodingScope {
     let name = key.stringValue
     if above == nil {
       if !hasLayer {
-        if name == "systemFields" { return .systemFields }
+        // By bytes: a key may be any text, and to compare texts Swift sorts the marks of a letter, in the square of their number.
+        if name.equalsBytes(of: "systemFields") { return .systemFields }
         if name.equalsBytes(of: recordNameKey) { return .recordName }
       }
       if isPlain { return .field(FieldTarget(field: name, key: key, above: nil, rule: nil)) }

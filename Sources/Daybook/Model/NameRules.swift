@@ -109,8 +109,9 @@ enum NameRules {
 
   @inline(never)
   static func fault(ofBadKey key: String) -> DatabaseError {
-    // CloudKit's other names of system fields, such as ___createTime.
-    if key.hasPrefix("___") || UTF8Order.withView(of: key, { isIdentifier($0) }) {
+    // CloudKit's other names of system fields, such as ___createTime. By bytes: to compare texts, Swift sorts the marks of a letter, in
+    // the square of their number, and the key may be any text.
+    if key.utf8.starts(with: "___".utf8) || UTF8Order.withView(of: key, { isIdentifier($0) }) {
       return DatabaseError(.invalidArguments, "The key is reserved for the system.", facts: .init(key: key))
     }
     return DatabaseError(
