@@ -8,7 +8,7 @@ struct ForgedPageTests {
   @Test("whatever pages and pointers are exchanged, every call returns")
   func exchanged() throws {
     let environment = ProcessInfo.processInfo.environment
-    let count = UInt64(environment["DAYBOOK_FORGED_FILES"] ?? "") ?? 300
+    let count = UInt64(environment["DAYBOOK_FORGED_FILES"] ?? "") ?? 60
     let first = UInt64(environment["DAYBOOK_FORGED_SEED"] ?? "") ?? 1
     for seed in first..<first + count {
       do { try ForgedPages.run(seed: seed) } catch { Issue.record("seed \(seed): \(error)") }
