@@ -152,15 +152,19 @@ final class EncodingScope: CodingScope {
   private func checkName(_ value: Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
     // Onto a record the fields are asked for alone.
     if fields.keepsEqualValues || above != nil || !isRecordName(key.stringValue) { return }
+    let name: String
     switch value {
     case .string(let text):
       if fields.isNamed(text) { return }
       // A name may have been given in small letters.
       if let id = UUID(uuidString: text), id == UUID(uuidString: fields.id.name) { return }
-    case .int(let number): if fields.isNamed(String(number)) { return }
+      name = text
+    case .int(let number):
+      name = String(number)
+      if fields.isNamed(name) { return }
     default: return
     }
-    throw RecordIdentity.renamed(fields.id)
+    throw RecordIdentity.renamed(fields.id, to: name)
   }
 
   /// What some rules make of a value that is plain.
