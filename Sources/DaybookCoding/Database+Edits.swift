@@ -127,7 +127,7 @@ extension Database {
     return saved[0]
   }
 
-  /// The same off the caller's thread.
+  /// The same off the caller's thread. A property of an actor cannot be passed: `movie = try await database.save(movie)`.
   @discardableResult
   public func save<T: RecordCodable>(
     _ value: inout T, in zone: Zone.ID = .default, policy: SavePolicy? = nil,
