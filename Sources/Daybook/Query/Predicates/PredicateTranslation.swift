@@ -224,7 +224,8 @@ extension PredicateTranslation {
     let (field, isDeclared, _) = try PredicateTranslation(place: place).field(of: property)
     guard isDeclared || ConstantValue.isOneValue(valueType), !ConstantValue.isDecimal(valueType) else {
       throw DatabaseError(
-        .invalidArguments, "Values of the property have no order in a record: they are in several fields, or in a form of their own.",
+        .invalidArguments,
+        "Values of the property have no order in a record: they are in several fields, or in a form of their own.",
         facts: .init(key: field.name, found: "\(valueType)"))
     }
     return field
