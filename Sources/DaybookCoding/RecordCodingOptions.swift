@@ -101,7 +101,7 @@ public struct RecordCodingOptions: Sendable {
   /// Whether a record of another type than the value's is refused.
   public var checksRecordType = true
   /// Where files are made for contents that lie in a record and are decoded as a file URL; nil is the system's temporary folder.
-  /// They lie in a folder for this user alone, and are there until the process ends.
+  /// They lie in a folder for this user alone, are for reading, one for each content, and are there until the process ends.
   public var assetDirectory: URL?
   /// Another set of names for this library, which has its own say about values.
   package var layer: (any CodingLayer)?

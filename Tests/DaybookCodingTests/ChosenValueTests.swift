@@ -67,7 +67,7 @@ struct ChosenValueTests {
     #expect(try await database.statistics().lastSequence == before + 1)
     #expect(try await database.fetchAll(Movie.self, in: library) == [movies[2]])
     func inline() throws {
-      try database.save(movies, in: library)
+      try database.save(movies, in: library, policy: .allKeys)
       #expect(try database.delete(Movie.self, where: #Predicate { $0.title == "Dune" }, in: library, origin: "editor") == 1)
       #expect(try database.delete(Movie.self, where: .field("title") == "Dune", in: library) == 0)
       try database.write { transaction in
