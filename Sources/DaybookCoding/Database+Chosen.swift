@@ -30,7 +30,7 @@ extension Database {
   }
 }
 
-/// Names with the IDs that they stand for.
+/// Names with their IDs.
 private struct WantedNames<Name: RecordNameConvertible & Hashable> {
   private let byName: [Name: Record.ID]
 

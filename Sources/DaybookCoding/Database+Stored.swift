@@ -1,6 +1,6 @@
 import Daybook
 
-/// Values saved and given back as they are stored, for places where no value can be changed: a property of an actor, a constant.
+/// Values saved and returned as they are stored, for places where no value can be changed: a property of an actor, a constant.
 ///
 /// ```swift
 /// actor Library {

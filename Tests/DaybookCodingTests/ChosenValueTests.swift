@@ -3,9 +3,9 @@ import DaybookCoding
 import Foundation
 import Testing
 
-// Values by several names, by a predicate, in an order of properties, and given back by a save.
+// Values by several names, by a predicate, in an order of properties, and as a save returns them.
 
-@Suite("values that are chosen, and given back")
+@Suite("values that are chosen, and returned")
 struct ChosenValueTests {
   struct Movie: RecordCodable, Identifiable, Equatable {
     var id: String
@@ -149,7 +149,7 @@ struct ChosenValueTests {
     #expect(results.values.map(\.id) == ["alien"] && others.values.map(\.id) == ["x"])
   }
 
-  // MARK: given back
+  // MARK: returned
 
   /// A value that may not be changed in place.
   actor Editor {

@@ -254,7 +254,7 @@ struct SavedValueTests {
     }
     let first = try images()
     #expect(try images() == first)
-    // Equal contents are one file, which nobody can change by mistake.
+    // Equal bytes are one file, which is not changed by mistake.
     #expect(first[0] == first[2] && first[0] != first[1])
     #expect(try first.map { try String(contentsOf: $0, encoding: .utf8) } == texts + [texts[0]])
     let mode = try FileManager.default.attributesOfItem(atPath: first[0].path)[.posixPermissions] as? Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaybookTool
 
-// Slips of the hand: names that nothing has, values of another kind, a file that somebody has open.
+// Slips of the hand: names that nothing has, values of another kind, a file that another process has open.
 
 @Suite("slips at the command line")
 struct SlipTests {
@@ -99,7 +99,7 @@ struct SlipTests {
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
     #expect(try bench.records(file)["dune"]?["year"] == .int(1984))
-    // Nobody has it open: nothing is said.
+    // No other process has it open: nothing is said.
     #expect(try bench.good("put", file, "Library", "dune", "year=1985").errors.isEmpty)
   }
 

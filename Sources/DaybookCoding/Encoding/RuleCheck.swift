@@ -1,6 +1,6 @@
 /// Which rules of a type are for none of its keys, found out while a value of the type is encoded.
 ///
-/// A rule that nobody follows says nothing: of a misspelt `.encrypted` the property would be stored in plain. Which keys a type has is
+/// A rule without a key has no effect: of a misspelt `.encrypted` the property would be stored in plain. Which keys a type has is
 /// known from the types of the keys that its containers ask for, so a property that is nil has its key, too. Types whose keys may be any
 /// text accept every rule.
 ///
