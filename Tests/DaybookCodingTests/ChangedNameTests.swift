@@ -110,6 +110,19 @@ struct ChangedNameTests {
     #expect(try database.delete(note))
   }
 
+  @Test("a record that another program has named is changed under the name that it has")
+  func foreignName() throws {
+    var record = try Record(type: "ByText", id: Record.ID("row-1"))
+    record["id"] = "dune"
+    record["text"] = "a"
+    try database.save(record)
+    let changed = try database.update(ByText.self, "row-1") { $0.text = "b" }
+    #expect(changed.id == "dune" && changed.text == "b")
+    let error = refusal { try database.save(changed) }
+    #expect(error?.facts.name == "row-1" && error?.facts.found == "dune")
+    #expect(try database.record(Record.ID("row-1"))?["text"] == "b" && database.record(Record.ID("dune")) == nil)
+  }
+
   @Test("a value whose record another device has saved since is deleted all the same, in each form")
   func staleDelete() async throws {
     func inline() throws {

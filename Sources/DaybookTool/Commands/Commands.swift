@@ -55,28 +55,28 @@ extension Invocation {
     // CloudKit's limit is for what goes there; here a file may be as large as the disk takes.
     var options = options ?? databaseOptions
     options.limits.assetByteCount = .max
-    let database = try openForWriting(path, options)
+    let database = try waiting(for: path, options) { try Database.open(at: path, options: $0) }
     if isNew { try note("made \(path)") }
     let status = try body(database)
     try database.close()
     return status
   }
 
-  /// Opens a database that another process may have open, which is said before it is waited for.
-  private func openForWriting(_ path: String, _ options: Database.Options) throws -> Database {
+  /// Does what needs the lock of a database, which another process may have: that is said before it is waited for.
+  func waiting<R>(for path: String, _ options: Database.Options, _ body: (Database.Options) throws -> R) throws -> R {
     var first = options
     // Long enough for a process that is just closing it.
     first.lockTimeout = .milliseconds(100)
     let start = ContinuousClock.now
-    do throws(DatabaseError) { return try Database.open(at: path, options: first) } catch {
+    do { return try body(first) } catch let error as DatabaseError where error.code == .locked {
       // What did not wait would not wait either with more time.
-      guard error.code == .locked, start.duration(to: .now) >= first.lockTimeout else { throw error }
+      guard start.duration(to: .now) >= first.lockTimeout else { throw error }
       try note(
         "daybook: another process has \(path) open for writing; waiting for it, "
           + "\(options.lockTimeout.components.seconds) seconds at most.")
       try errors.flush()
     }
-    return try Database.open(at: path, options: options)
+    return try body(options)
   }
 
   /// The zone of a name: that of the owner that `--owner` names; else one of this user, or the only other of that name. A
