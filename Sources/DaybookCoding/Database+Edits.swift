@@ -55,7 +55,7 @@ extension Transaction {
       // The name of some is another one each time, or never was that of the record.
       let hasItsName = value.recordName == record.id.name
       try change(&value)
-      if hasItsName, value.recordName != record.id.name { throw RecordIdentity.renamed(record.id) }
+      if hasItsName, value.recordName != record.id.name { throw RecordIdentity.renamed(record.id, to: value.recordName) }
       record = try RecordEncoder(zone: zone, options: options).encode(value, onto: record)
     }
     return try decoder.decode(type, from: stored)
@@ -66,8 +66,8 @@ extension Transaction {
   /// It is deleted though another save may have changed it since the value was read.
   /// - Parameter zone: where the record is; a value with system fields knows its own.
   /// - Returns: whether there was one.
-  /// - Throws: ``RecordCodingError``, with `invalidIdentity` for a value that has neither system fields nor a name that stays, and
-  ///   with `recordTypeMismatch` where the record of its name is of another type; what deleting throws.
+  /// - Throws: ``RecordCodingError``, with `invalidIdentity` for a value that has neither system fields nor a name that stays, or
+  ///   another name than its system fields say, and with `recordTypeMismatch` where the record of its name is of another type; what deleting throws.
   @discardableResult
   public func delete<T: RecordEncodable>(_ value: T, in zone: Zone.ID = .default) throws -> Bool {
     try delete(RecordIdentity.storedID(of: value, in: zone), ofType: T.recordType)
@@ -127,7 +127,7 @@ extension Database {
     return saved[0]
   }
 
-  /// The same off the caller's thread.
+  /// The same off the caller's thread. A property of an actor cannot be passed: `movie = try await database.save(movie)`.
   @discardableResult
   public func save<T: RecordCodable>(
     _ value: inout T, in zone: Zone.ID = .default, policy: SavePolicy? = nil,

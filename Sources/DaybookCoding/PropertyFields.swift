@@ -59,6 +59,11 @@ struct PropertyFields {
     return .init(key: options.field(of: property), fallback: fallback)
   }
 
+  /// The field of a property, for an order or an index.
+  func field(of property: AnyKeyPath) throws(DatabaseError) -> Query.Field {
+    try PredicateTranslation.field(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
+  }
+
   private func coded(_ property: String) -> DatabaseError {
     refusal(
       "The field has the property's value in another form; a predicate of fields, such as .field(…) > …, can name that.",

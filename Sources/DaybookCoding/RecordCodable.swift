@@ -74,6 +74,7 @@ extension RecordEncodable {
     for child in Mirror(reflecting: self).children where child.label == key {
       return (child.value as? any RecordNameConvertible)?.recordName
     }
+    TypeMemory.hasNoName(Self.self)
     return nil
   }
   /// Nil: the type does not keep them.

@@ -12,6 +12,8 @@ public struct RecordCodingError: Error, Sendable {
     case tooLarge
     /// The key is not a valid name of a field.
     case invalidKey
+    /// A rule of the type is for a key that it does not have.
+    case ruleWithoutKey
     /// Two keys of the value have one field.
     case keyCollision
     /// The record has no field for the key.

@@ -101,7 +101,7 @@ public struct RecordCodingOptions: Sendable {
   /// Whether a record of another type than the value's is refused.
   public var checksRecordType = true
   /// Where files are made for contents that lie in a record and are decoded as a file URL; nil is the system's temporary folder.
-  /// They lie in a folder for this user alone, and are there until the process ends.
+  /// They lie in a folder for this user alone, are for reading, one for each content, and are there until the process ends.
   public var assetDirectory: URL?
   /// Another set of names for this library, which has its own say about values.
   package var layer: (any CodingLayer)?
@@ -135,7 +135,19 @@ public enum FieldRule: Sendable {
   case encrypted
   /// What a key without a field decodes as: for a property that came after records were saved. The value is as the field would have it;
   /// an optional does not need it, and with it is never nil.
+  ///
+  /// Decoding and `#Predicate` know it. Sorts and `.field(…)` look at what is stored: a record without the field is last in both
+  /// directions, and passes no condition but `isAbsent`, because an index has nothing of it. Saving the values once gives all of them
+  /// the field: `try database.save(database.fetchAll(Movie.self))`.
   case `default`(Record.Value)
+}
+
+extension FieldRule {
+  /// A list of texts, or an empty one of any kind: `.default([])`.
+  public static func `default`(_ list: [String]) -> FieldRule { .default(.strings(list)) }
+
+  /// A list: `.default([1, 2])`.
+  public static func `default`<Element: RecordListElement>(_ list: [Element]) -> FieldRule { .default(list.recordValue) }
 }
 
 extension RecordCodingOptions {

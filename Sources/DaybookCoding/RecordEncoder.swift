@@ -31,7 +31,8 @@ public struct RecordEncoder: Sendable {
   ///
   /// An optional that is nil removes its field: saved, it takes away what the database has there. Fields that the type does not
   /// know stay as they are when the value has system fields, or when the record is saved with ``SavePolicy/changedKeys``.
-  /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits.
+  /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits; `ruleWithoutKey` for a
+  ///   rule of the type whose key no property has; `invalidIdentity` for a value that has another name than its system fields say.
   public func encode<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Record {
     try encode(value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false)).record
   }
@@ -61,9 +62,13 @@ public struct RecordEncoder: Sendable {
   func encode<T: RecordEncodable>(
     _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil
   ) throws(RecordCodingError) -> Encoded {
-    let scope = EncodingScope(
-      fields, shared, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph)
+    let rules = T.fieldRules
+    let scope = EncodingScope(fields, shared, rules: rules, recordNameKey: T.recordNameKey, graph: graph)
+    if !rules.isEmpty, !TypeMemory.isKnownToHaveKeysForItsRules(T.self) {
+      scope.ruleCheck = RuleCheck(Array(rules.keys), recordType: T.recordType)
+    }
     do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
+    if scope.areRulesComplete { TypeMemory.hasKeysForItsRules(T.self) }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
       flattened: scope.flattened)

@@ -17,6 +17,7 @@ enum RecordIdentity {
           .invalidSystemFields, "The system fields are those of a record of another type.",
           facts: .init(expected: type, found: record.type))
       }
+      try checkName(of: value, record)
       return record
     }
     return try record(of: type, id: try newID(value.recordName, in: zone))
@@ -41,9 +42,25 @@ enum RecordIdentity {
     }
   }
 
+  /// A value that has got another name than its system fields say would be saved over the record that it was made from.
+  private static func checkName<T: RecordEncodable>(of value: T, _ record: Record) throws(RecordCodingError) {
+    if TypeMemory.isKnownToHaveNoName(T.self) { return }
+    let name = value.recordName
+    if record.body.isNamed(name) { return }
+    // A name may have been given in small letters.
+    if let id = UUID(uuidString: name), id == UUID(uuidString: record.id.name) { return }
+    // What nothing names has another name each time.
+    guard value.recordName == name else { return }
+    throw renamed(record.id, to: name)
+  }
+
   /// The identity alone.
-  static func id(of value: some RecordEncodable, in zone: Zone.ID) throws(RecordCodingError) -> Record.ID {
-    if let data = value.systemFields { return try record(systemFields: data).id }
+  static func id<T: RecordEncodable>(of value: T, in zone: Zone.ID) throws(RecordCodingError) -> Record.ID {
+    if let data = value.systemFields {
+      let record = try record(systemFields: data)
+      try checkName(of: value, record)
+      return record.id
+    }
     return try newID(value.recordName, in: zone)
   }
 
@@ -63,10 +80,11 @@ enum RecordIdentity {
   }
 
   /// The error for a value that is saved as one record and has the name of another.
-  static func renamed(_ id: Record.ID) -> RecordCodingError {
+  /// - Parameter name: the other one.
+  static func renamed(_ id: Record.ID, to name: String) -> RecordCodingError {
     RecordCodingError(
       .invalidIdentity,
-      "A record keeps its name, and the value has got another one; save it as a new value, and delete the old one.",
-      facts: .init(zone: id.zone, name: id.name))
+      "A record keeps its name, and the value has got another one; save it as a new value, without system fields, and delete the old one.",
+      facts: .init(zone: id.zone, name: id.name, expected: id.name, found: name))
   }
 }

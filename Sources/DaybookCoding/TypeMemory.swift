@@ -18,29 +18,59 @@ enum TypeMemory {
 
   // MARK: system fields
 
+  private static let dropping = RememberedTypes()
+
+  /// The setter that this module gives to types without one was called: no value of the type will ever keep its system fields.
+  static func dropsSystemFields<T>(_ type: T.Type) { dropping.insert(type) }
+
+  /// Whether the type is known to keep none, so that none have to be made: four allocations and a checksum for each
+  /// value (row: coding-decode).
+  static func isKnownToDropSystemFields<T>(_ type: T.Type) -> Bool { dropping.contains(type) }
+
+  // MARK: names of values
+
+  private static let nameless = RememberedTypes()
+
+  /// Nothing in a value of the type is its record's name: it has another one each time it is asked.
+  static func hasNoName<T>(_ type: T.Type) { nameless.insert(type) }
+
+  /// Whether the type is known to name none of its values, so that no name has to be compared.
+  static func isKnownToHaveNoName<T>(_ type: T.Type) -> Bool { nameless.contains(type) }
+
+  // MARK: rules
+
+  private static let checked = RememberedTypes()
+
+  /// Each rule of the type has its key.
+  static func hasKeysForItsRules<T>(_ type: T.Type) { checked.insert(type) }
+
+  /// Whether each rule of the type is known to have its key: see ``RuleCheck``.
+  static func isKnownToHaveKeysForItsRules<T>(_ type: T.Type) -> Bool { checked.contains(type) }
+}
+
+/// A set of types that may forget: each is at a slot that follows from its address, and one that another has taken the slot of is
+/// only found out again. A question costs one load and one comparison.
+private struct RememberedTypes: Sendable {
   private final class Slot: Sendable {
     let type = Atomic<UInt>(0)
   }
 
-  /// Types that drop system fields, each at a slot that follows from its address. One that another has taken the slot of is
-  /// only found out again.
-  private static let dropping = (0..<64).map { _ in Slot() }
+  private let slots = (0..<64).map { _ in Slot() }
 
   @inline(__always)
-  private static func slot<T>(of type: T.Type) -> (slot: Slot, id: UInt) {
+  private func slot<T>(of type: T.Type) -> (slot: Slot, id: UInt) {
     let id = UInt(bitPattern: ObjectIdentifier(type))
-    return (dropping[Int(truncatingIfNeeded: (id &>> 4 ^ id &>> 10) & 63)], id)
+    return (slots[Int(truncatingIfNeeded: (id &>> 4 ^ id &>> 10) & 63)], id)
   }
 
-  /// The setter that this module gives to types without one was called: no value of the type will ever keep its system fields.
-  static func dropsSystemFields<T>(_ type: T.Type) {
+  @inline(__always)
+  func insert<T>(_ type: T.Type) {
     let (slot, id) = slot(of: type)
     slot.type.store(id, ordering: .relaxed)
   }
 
-  /// Whether the type is known to keep none, so that none have to be made: four allocations and a checksum for each
-  /// value (row: coding-decode).
-  static func isKnownToDropSystemFields<T>(_ type: T.Type) -> Bool {
+  @inline(__always)
+  func contains<T>(_ type: T.Type) -> Bool {
     let (slot, id) = slot(of: type)
     return slot.type.load(ordering: .relaxed) == id
   }

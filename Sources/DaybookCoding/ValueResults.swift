@@ -12,7 +12,7 @@ import Observation
 ///   }
 /// }
 ///
-/// MovieList(movies: ValueResults(Movie.self, sort: [.ascending("title")], in: database))
+/// MovieList(movies: database.valueResults(Movie.self, sort: [.ascending("title")], in: library))
 /// ```
 ///
 /// It belongs to the main actor, is read and decoded on other threads, and ends with the last reference to it.
@@ -99,5 +99,31 @@ public final class ValueResults<Value: RecordDecodable & Sendable> {
     async -> Result<[Value], any Error>
   {
     Result { try decoder.values(Value.self, of: records) }
+  }
+}
+
+extension Database {
+  /// The values of a type as a list for a user interface, which follows this database; see ``ValueResults``.
+  /// - Parameters:
+  ///   - predicate: which of them; all when left out.
+  ///   - sort: the order; empty for that of the last saves.
+  ///   - zone: the zone to look in; nil for all.
+  ///   - limit: how many at most; nil for all.
+  @MainActor
+  public func valueResults<Value: RecordDecodable & Sendable>(
+    _ type: Value.Type, where predicate: Query.Predicate = .true, sort: [Query.Sort] = [], in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) -> ValueResults<Value> {
+    ValueResults(type, where: predicate, sort: sort, zone: zone, limit: limit, in: self, options: options)
+  }
+
+  /// The values of a type that a predicate on its properties accepts, as a list for a user interface.
+  /// - Throws: `invalidArguments` for a predicate that has no counterpart.
+  @MainActor @_disfavoredOverload
+  public func valueResults<Value: RecordDecodable & Sendable>(
+    _ type: Value.Type, where predicate: FoundationPredicate<Value>, sort: [Query.Sort] = [], in zone: Zone.ID? = .default,
+    limit: Int? = nil, options: RecordCodingOptions = .init()
+  ) throws(DatabaseError) -> ValueResults<Value> {
+    try ValueResults(type, where: predicate, sort: sort, zone: zone, limit: limit, in: self, options: options)
   }
 }

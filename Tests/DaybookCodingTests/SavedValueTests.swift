@@ -239,6 +239,35 @@ struct SavedValueTests {
     try database.close()
   }
 
+  @Test("a list with files made new files each time it was fetched", arguments: [20, 200_000])
+  func oneFile(byteCount: Int) throws {
+    let folder = try Folder()
+    let database = try Database.open(at: folder.url.appending(path: "posters.daybook").path)
+    let texts = ["a", "b"].map { String(repeating: $0, count: byteCount) }
+    for (name, text) in zip(["a", "b", "c"], texts + [texts[0]]) {
+      try database.save(Poster(id: name, image: try folder.file(name, text)))
+    }
+    var options = RecordCodingOptions()
+    options.assetDirectory = folder.url.appending(path: "files")
+    func images() throws -> [URL] {
+      try database.fetchAll(Poster.self, sort: [.ascending("id")], options: options).map { try #require($0.image) }
+    }
+    let first = try images()
+    #expect(try images() == first)
+    // Equal bytes are one file, which is not changed by mistake.
+    #expect(first[0] == first[2] && first[0] != first[1])
+    #expect(try first.map { try String(contentsOf: $0, encoding: .utf8) } == texts + [texts[0]])
+    let mode = try FileManager.default.attributesOfItem(atPath: first[0].path)[.posixPermissions] as? Int
+    #expect(mode.map { $0 & 0o222 } == 0)
+    // One that was changed or removed all the same is made again.
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: first[0].path)
+    try Data("changed".utf8).write(to: first[0])
+    try FileManager.default.removeItem(at: first[1])
+    #expect(try images().map { try String(contentsOf: $0, encoding: .utf8) } == texts + [texts[0]])
+    #expect(try String(contentsOf: first[0], encoding: .utf8) == "changed")
+    try database.close()
+  }
+
   // MARK: errors
 
   @Test("saving a new value over a stored one says what to do")

@@ -107,7 +107,7 @@ public struct Asset: Sendable {
   /// was read, a copy of the stored content, made and verified when it is first asked for, once for each content and open
   /// database: on file systems that share blocks (APFS, Btrfs, XFS) it costs no more than reading the content, elsewhere a
   /// whole copy. Whatever happens to that copy, the stored content stays as it is. It lies beside the database, or in
-  /// the system's temporary folder if that is read-only, and stays at least until the database is closed. Nil for a
+  /// the system's temporary folder if that is read-only, and stays at least until the database is closed; a later collection removes it. Nil for a
   /// content that lies in the record or is being held, see ``data`` and ``content()``, and when the copy cannot be made:
   /// ``Database/asset(_:of:at:)`` says why.
   public var fileURL: URL? {

@@ -137,7 +137,7 @@ extension DatabaseError.Code {
     case .zoneBusy: "The zone is busy; wait before trying again."
     case .badDatabase: "This database cannot do that."
     case .quotaExceeded: "The quota of the user is used up."
-    case .zoneNotFound: "There is no such zone."
+    case .zoneNotFound: "There is no such zone; `save(Zone(id))` makes it."
     case .limitExceeded: "The request or a record is larger than the limit."
     case .userDeletedZone: "The user deleted the zone."
     case .tooManyParticipants: "The share has too many participants."

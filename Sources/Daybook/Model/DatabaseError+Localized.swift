@@ -29,7 +29,7 @@ extension DatabaseError: LocalizedError {
     case .corrupted: "`daybook check` says what is damaged, `daybook salvage` copies what is intact into a new file."
     case .formatTooNew: "Use a newer version of Daybook."
     case .snapshotTooOld: "Begin a new snapshot."
-    case .zoneNotFound: "Save the zone first."
+    case .zoneNotFound: "Save the zone first: `try database.save(Zone(id))`."
     case .closed: "Open the database again."
     default: retryAfter.map { "Try again after \($0)." }
     }

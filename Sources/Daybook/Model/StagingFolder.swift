@@ -39,15 +39,20 @@ package final class StagingFolder: Sendable {
   package var hasName: Bool { (try? holder.identity(of: name)) == folder.identity }
 
   /// A new file with a content, for its owner alone.
-  /// - Parameter name: what it is called, then in a folder of its own; nil for any name.
-  package func newFile(_ content: Data, name: String? = nil) throws(DiskFailure) -> URL {
+  /// - Parameters:
+  ///   - name: what it is called, then in a folder of its own; nil for any name.
+  ///   - isReadOnly: whether its owner may not write it either.
+  package func newFile(_ content: Data, name: String? = nil, isReadOnly: Bool = false) throws(DiskFailure) -> URL {
     let place = name == nil ? folder : try folder.makeFolder(StagingFolder.newName(), like: nil)
     let name = name ?? StagingFolder.newName()
     let buffer = ByteBuffer(capacity: max(1, content.count))
     buffer.append([UInt8](content))
     let file = try place.create(name, byteCount: content.count, like: nil)
     defer { file.close() }
-    do { try file.write(buffer.view, at: 0) } catch {
+    do throws(DiskFailure) {
+      try file.write(buffer.view, at: 0)
+      if isReadOnly { try file.makeReadOnly() }
+    } catch {
       try? place.remove(name)
       throw error
     }
@@ -73,10 +78,26 @@ package final class StagingFolder: Sendable {
 /// Files for values and objects that have files, and do not say when they are done with them: they are there until the
 /// process ends.
 package enum StagedFiles {
-  /// By the bytes of the directory's path; the empty one is the system's folder of temporary files.
-  private static let folders = PerProcess { () -> Locked<[[UInt8]: StagingFolder]> in
+  private struct Folders {
+    /// By the bytes of the directory's path; the empty one is the system's folder of temporary files.
+    var byDirectory: [[UInt8]: StagingFolder] = [:]
+    /// Files that all who ask for a content get, by directory and SHA-256, with the state that they had.
+    var shared: [[[UInt8]]: (url: URL, state: SourceState)] = [:]
+
+    /// The folder in a directory, which is made if there is none; another one if the last has lost its name.
+    mutating func folder(in directory: URL?) throws -> StagingFolder {
+      let key = Array((directory?.path ?? "").utf8)
+      if let known = byDirectory[key], known.hasName { return known }
+      if let directory { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+      let new = try StagingFolder(in: directory?.path)
+      byDirectory[key] = new
+      return new
+    }
+  }
+
+  private static let folders = PerProcess { () -> Locked<Folders> in
     ProcessEnd.perform { StagedFiles.removeAll() }
-    return Locked([:])
+    return Locked(Folders())
   }
 
   /// A new file with a content: its receiver may change it, and no other user could have put it there.
@@ -87,24 +108,38 @@ package enum StagedFiles {
     _ content: Data, name: String? = nil, in directory: URL? = nil
   ) throws(DatabaseError) -> URL {
     do {
+      return try folders.value.withLock { (folders) throws in try folders.folder(in: directory).newFile(content, name: name) }
+    } catch { throw cannotBeWritten(directory, error) }
+  }
+
+  /// A file with a content, for reading: the same for all who ask for it, so that a list that is decoded again makes no files again. One
+  /// that was changed, or is gone, is not handed out any more.
+  /// - Parameters:
+  ///   - digest: the SHA-256 of the content, which is known to be its own.
+  ///   - directory: as for a new file.
+  package static func sharedFile(
+    _ content: Data, _ digest: [UInt8], in directory: URL? = nil
+  ) throws(DatabaseError) -> URL {
+    do {
       return try folders.value.withLock { (folders) throws in
-        let key = Array((directory?.path ?? "").utf8)
-        if let known = folders[key], known.hasName { return try known.newFile(content, name: name) }
-        if let directory { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
-        let new = try StagingFolder(in: directory?.path)
-        folders[key] = new
-        return try new.newFile(content, name: name)
+        let key = [Array((directory?.path ?? "").utf8), digest]
+        if let known = folders.shared[key], (try? Asset.state(of: known.url)) == known.state { return known.url }
+        let url = try folders.folder(in: directory).newFile(content, isReadOnly: true)
+        folders.shared[key] = (url, try Asset.state(of: url))
+        return url
       }
-    } catch {
-      let path = (error as? DiskFailure)?.path ?? directory?.path
-      throw DatabaseError(.ioFailed, "A file cannot be written.", facts: .init(path: path), cause: error)
-    }
+    } catch { throw cannotBeWritten(directory, error) }
+  }
+
+  private static func cannotBeWritten(_ directory: URL?, _ error: any Error) -> DatabaseError {
+    let path = (error as? DiskFailure)?.path ?? directory?.path
+    return DatabaseError(.ioFailed, "A file cannot be written.", facts: .init(path: path), cause: error)
   }
 
   private static func removeAll() {
     let all = folders.value.withLock { folders in
-      defer { folders = [:] }
-      return Array(folders.values)
+      defer { folders = Folders() }
+      return Array(folders.byDirectory.values)
     }
     for folder in all { folder.remove() }
   }

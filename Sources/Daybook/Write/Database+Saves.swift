@@ -181,7 +181,7 @@ extension Transaction {
       changed = try Record(type: type, id: id)
     } else {
       throw DatabaseError(
-        .unknownItem, "There is no such record to update; a type would make a new one.",
+        .unknownItem, "There is no such record to update: save a new one, or say its type (`creating:`), and it is made.",
         facts: .init(zone: id.zone, name: id.name))
     }
     try change(&changed)

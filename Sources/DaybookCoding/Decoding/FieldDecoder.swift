@@ -245,7 +245,10 @@ struct FieldDecoder: Decoder {
     if let url = asset.fileURL { return url }
     let data = try content(of: asset)
     do throws(DatabaseError) {
-      return try StagedFiles.newFile(data, in: scope.options.assetDirectory)
+      let directory = scope.options.assetDirectory
+      // The content was compared with its SHA-256 above.
+      guard let digest = asset.digest else { return try StagedFiles.newFile(data, in: directory) }
+      return try StagedFiles.sharedFile(data, digest, in: directory)
     } catch {
       throw RecordCodingError(
         .database, "The content of the asset cannot be written into a file.", path: scope.base + target.path,

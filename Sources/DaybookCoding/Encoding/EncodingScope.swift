@@ -32,6 +32,10 @@ final class EncodingScope: CodingScope {
   @safe @exclusivity(unchecked) private var byteCount = 0
   /// What the stored record may have of flattened values.
   private(set) var flattened: FlattenedFields?
+  /// Finds rules without a key; nil for types without rules, and for those whose rules are known to have their keys.
+  var ruleCheck: RuleCheck?
+  /// After encoding: each rule of the type has its key.
+  private(set) var areRulesComplete = false
 
   init(
     _ fields: FieldWriter, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
@@ -55,6 +59,7 @@ final class EncodingScope: CodingScope {
       try finish(next.encoder, next.target)
     }
     if let fault { throw fault }
+    if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
     if flattened != nil { try finishFlattened() }
     if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
   }
@@ -152,15 +157,19 @@ final class EncodingScope: CodingScope {
   private func checkName(_ value: Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
     // Onto a record the fields are asked for alone.
     if fields.keepsEqualValues || above != nil || !isRecordName(key.stringValue) { return }
+    let name: String
     switch value {
     case .string(let text):
       if fields.isNamed(text) { return }
       // A name may have been given in small letters.
       if let id = UUID(uuidString: text), id == UUID(uuidString: fields.id.name) { return }
-    case .int(let number): if fields.isNamed(String(number)) { return }
+      name = text
+    case .int(let number):
+      name = String(number)
+      if fields.isNamed(name) { return }
     default: return
     }
-    throw RecordIdentity.renamed(fields.id)
+    throw RecordIdentity.renamed(fields.id, to: name)
   }
 
   /// What some rules make of a value that is plain.
@@ -180,6 +189,7 @@ final class EncodingScope: CodingScope {
 
   /// Puts a value that is as its field has it into the record.
   func store(_ given: consuming Record.Value, _ target: FieldTarget) throws {
+    ruleCheck?.seeField(target)
     let value = target.rule == nil ? given : try applyRule(given, target)
     let size = Self.variableByteCount(value)
     if size > 0 {

@@ -63,6 +63,7 @@ final class FieldEncoder: Encoder {
       switch state {
       case .empty, .flattened:
         state = .flattened
+        scope.ruleCheck?.seeKeys(type, of: step)
         return KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: step))
       default: break
       }

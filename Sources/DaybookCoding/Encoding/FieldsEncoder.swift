@@ -10,7 +10,8 @@ struct FieldsEncoder: Encoder {
   var userInfo: [CodingUserInfoKey: Any] { scope.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: above))
+    scope.ruleCheck?.seeKeys(type, of: above)
+    return KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: above))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {

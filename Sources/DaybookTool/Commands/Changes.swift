@@ -28,7 +28,11 @@ extension Commands {
       var printer = try ChangePrinter(invocation.output, isJSON: arguments.has("--json"))
       var left = limit ?? .max
       while true {
-        let page = try database.changes(in: zone, since: token, limit: min(left, 500))
+        let page: ZoneChanges
+        do throws(DatabaseError) { page = try database.changes(in: zone, since: token, limit: min(left, 500)) } catch {
+          if error.code == .zoneNotFound { throw try invocation.unknownZone(arguments[1], in: database, .usage) }
+          throw error
+        }
         try printer.append(page)
         left -= page.saved.count + page.deleted.count
         if page.moreComing, page.token == token {

@@ -32,7 +32,9 @@ extension Commands {
       guard FileManager.default.fileExists(atPath: path) else {
         throw ToolError(.inputOutput, "There is no file \(path).", advice: "Give the path of a database.")
       }
-      report = try Database.rebuild(at: path, options: invocation.databaseOptions, progress: progress)
+      report = try invocation.waiting(for: path, invocation.databaseOptions) {
+        try Database.rebuild(at: path, options: $0, progress: progress)
+      }
     } else {
       var options = invocation.databaseOptions
       options.isReadOnly = true

@@ -55,11 +55,28 @@ extension Invocation {
     // CloudKit's limit is for what goes there; here a file may be as large as the disk takes.
     var options = options ?? databaseOptions
     options.limits.assetByteCount = .max
-    let database = try Database.open(at: path, options: options)
+    let database = try waiting(for: path, options) { try Database.open(at: path, options: $0) }
     if isNew { try note("made \(path)") }
     let status = try body(database)
     try database.close()
     return status
+  }
+
+  /// Does what needs the lock of a database, which another process may have: that is said before it is waited for.
+  func waiting<R>(for path: String, _ options: Database.Options, _ body: (Database.Options) throws -> R) throws -> R {
+    var first = options
+    // Long enough for a process that is just closing it.
+    first.lockTimeout = .milliseconds(100)
+    let start = ContinuousClock.now
+    do { return try body(first) } catch let error as DatabaseError where error.code == .locked {
+      // What did not wait would not wait either with more time.
+      guard start.duration(to: .now) >= first.lockTimeout else { throw error }
+      try note(
+        "daybook: another process has \(path) open for writing; waiting for it, "
+          + "\(options.lockTimeout.components.seconds) seconds at most.")
+      try errors.flush()
+    }
+    return try body(options)
   }
 
   /// The zone of a name: that of the owner that `--owner` names; else one of this user, or the only other of that name. A
@@ -78,11 +95,15 @@ extension Invocation {
   /// The zone of a name that has to be there: what is asked for within it cannot be found either.
   func existingZone(_ name: String, in database: Database) throws -> Zone.ID {
     let zone = try zone(name, in: database)
-    guard try database.zones().contains(where: { $0.id == zone }) else {
-      throw ToolError(
-        .finding, "There is no zone \(ShownText.escaped(name)).", advice: "`daybook zones FILE` lists the zones that exist.")
-    }
+    guard try database.zones().contains(where: { $0.id == zone }) else { throw try unknownZone(name, in: database, .finding) }
     return zone
+  }
+
+  /// The error for a name that no zone has, with names that are close to it.
+  /// - Parameter status: wrong usage where the name limits what is looked at, a finding where it leads to a record.
+  func unknownZone(_ name: String, in database: Database, _ status: ExitStatus) throws -> ToolError {
+    let question = Spelling.question(for: name, among: try database.zones().map(\.id.name))
+    return ToolError(status, "There is no zone \(ShownText.escaped(name)).\(question)", advice: ToolError.zoneAdvice)
   }
 
   /// Whether only one zone is looked at.
@@ -93,7 +114,7 @@ extension Invocation {
     let zones = try database.zones().map(\.id)
     guard let name = try zoneName() else { return zones }
     let selected = try zone(name, in: database)
-    if !zones.contains(selected) { throw DatabaseError(.zoneNotFound, facts: .init(zone: selected, name: name)) }
+    if !zones.contains(selected) { throw try unknownZone(name, in: database, .usage) }
     return [selected]
   }
 

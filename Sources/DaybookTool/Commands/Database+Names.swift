@@ -29,6 +29,19 @@ extension Database {
     }
   }
 
+  /// The first names of a zone, for a guess of what was meant; fewer where a page is damaged.
+  func firstNames(in zone: Zone.ID, atMost limit: Int = 10_000) throws -> [String] {
+    struct Enough: Error {}
+    var names: [String] = []
+    do {
+      try forEachName(in: zone, after: nil) { name in
+        if names.count == limit { throw Enough() }
+        names.append(name)
+      }
+    } catch is Enough {} catch let error as DatabaseError where error.code == .corrupted {}
+    return names
+  }
+
   private func reading<R>(_ body: () throws(PageFault) -> R) throws(DatabaseError) -> R {
     do { return try body() } catch {
       throw DatabaseError(

@@ -5,7 +5,7 @@ extension Commands {
     name: "delete", summary: "Delete records, or a zone with everything in it.",
     positionals: ["FILE", "ZONE", "NAME…"], optionalCount: 1,
     options: [.flag("--whole-zone", "Delete the zone and all its records; without names."), .owner],
-    details: "The exit status is 1 when none of the records is there."
+    details: "The exit status is 1 when none of the records is there, or the zone is not; 2 for --whole-zone then."
   ) { invocation in
     let arguments = invocation.arguments
     let names = Array(arguments.positionals.dropFirst(2))
@@ -17,6 +17,9 @@ extension Commands {
     }
     return try invocation.writing(arguments[0], mayCreate: false) { database in
       let zone = try invocation.zone(arguments[1], in: database)
+      guard try database.zones().contains(where: { $0.id == zone }) else {
+        throw try invocation.unknownZone(arguments[1], in: database, isWholeZone ? .usage : .finding)
+      }
       if isWholeZone {
         let count = try database.recordCount(in: zone)
         try database.write { transaction in try transaction.deleteZone(zone) }
@@ -30,7 +33,11 @@ extension Commands {
           if try transaction.record(id) == nil { missing.append(name) } else { try transaction.delete(id) }
         }
       }
-      for name in missing { try invocation.note("daybook: there is no record \(zone)/\(name)") }
+      let others = missing.isEmpty ? [] : try database.firstNames(in: zone)
+      for name in missing {
+        let question = Spelling.question(for: name, among: others)
+        try invocation.note("daybook: there is no record \(zone)/\(name)\(question.isEmpty ? "" : "." + question)")
+      }
       try invocation.output.line("deleted \(Wording.count(names.count - missing.count, "record"))")
       return missing.count == names.count ? .finding : .done
     }

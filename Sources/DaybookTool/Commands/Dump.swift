@@ -19,6 +19,7 @@ extension Commands {
                  and for a small one, which lies in its record, "content"; `daybook export --assets` writes all of them
       Control characters and marks of direction are escaped in texts, which JSON reads as the same.
       cloudkit-json prints a line a record in the shape of CloudKit Web Services, times in milliseconds.
+      A type that no record has is told on standard error.
       text is for reading. Records that cannot be read any more are named on standard error; the status is then 3.
       """
   ) { invocation in
@@ -27,6 +28,7 @@ extension Commands {
       throw ToolError.usage("--json and --format \(format.rawValue) exclude each other.")
     }
     return try invocation.reading(invocation.arguments[0]) { database in
+      try invocation.warn(ofUnknownType: invocation.arguments.value("--type"), keys: [], database)
       let withMetadata = invocation.arguments.has("--metadata")
       return try invocation.forEachRecord(database) { record in
         try invocation.output.append { bytes in

@@ -15,6 +15,7 @@ extension Commands {
     ],
     details: """
       OUT is - for standard output. The format is csv for a name that ends in .csv or .tsv, else ndjson.
+      A type or key that no record has is told on standard error.
       A file that is there and has content stays as it is, and nothing is written, unless --force says otherwise.
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
@@ -43,6 +44,7 @@ extension Commands {
     let delimiter = try Delimiter(arguments, name: path)
     let wanted = try arguments.value("--keys").map { try CSVExport.keys($0) }
     return try invocation.reading(arguments[0]) { database in
+      try invocation.warn(ofUnknownType: arguments.value("--type"), keys: wanted ?? [], database)
       let rules = try database.outputRules()
       let output =
         path == "-"

@@ -13,8 +13,10 @@ extension Commands {
       let zone = try invocation.existingZone(invocation.arguments[1], in: database)
       let id = try Record.ID(invocation.arguments[2], in: zone)
       guard let record = try database.record(id) else {
+        let question = Spelling.question(for: invocation.arguments[2], among: try database.firstNames(in: zone))
         throw ToolError(
-          .finding, "There is no record \(id).", advice: "`daybook dump FILE --zone \(zone.name)` lists what is there.")
+          .finding, "There is no record \(id).\(question)",
+          advice: "`daybook dump FILE --zone \(zone.name)` lists what is there.")
       }
       try invocation.print(record)
       return .done

@@ -15,7 +15,8 @@ extension Commands {
       .value("--assets", "DIR", "Where contents of assets are, as `export --assets` writes them, or files that --asset names."),
       .value("--date", "COLUMN=FORMAT", "Read a column as dates.", mayRepeat: true),
       .value(
-        "--on-existing", "ACTION", "What to do with a row whose record exists; replace when left out.",
+        "--on-existing", "ACTION",
+        "What to do with a row whose record exists; replace when left out.",
         choices: ImportOptions.OnExisting.allCases.map(\.rawValue)),
       .flag("--strict", "Refuse a key whose values have several kinds; in CSV, numbers and text."),
       .flag("--acknowledge", "Print the number of rows that are durable after each batch of 1,000."),
@@ -32,7 +33,8 @@ extension Commands {
       open; a pipe is waited for until it has a writer, and control-C ends that.
       Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
 
-      Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing.
+      Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing:
+                  skip saves absent records only, and tells how many were there.
                   What a name cannot hold is percent-encoded; a row without a usable name is called row-N.
       Keys        What a key cannot hold becomes _ (US Gross: US_Gross); reserved or taken keys get _2. Both are told.
       JSON        true and false become 1 and 0, null is absent, a list of one kind stays a list; other nested values

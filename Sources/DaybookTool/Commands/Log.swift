@@ -1,10 +1,11 @@
 import Daybook
+import DaybookEngine
 import Foundation
 
 extension Commands {
   static let log = Command(
     name: "log", summary: "List the frames of the log: where they are, what they are, what they did.",
-    positionals: ["FILE"], options: [.value("--kind", "KIND", "Only frames of this kind, for example commit."), .json],
+    positionals: ["FILE"], options: [.value("--kind", "KIND", "Only frames of this kind.", choices: frameKinds), .json],
     details: """
       NUMBER counts all frames, SEQUENCE the commits; DURABLE is the highest frame known to be on the disk when this one
       was written. A commit's frame tells when, by whom, and how many records it saved and deleted.
@@ -36,6 +37,11 @@ extension Commands {
       return .done
     }
   }
+
+  /// What frames are called; those of later versions have numbers.
+  private static let frameKinds = [
+    FrameHeader.Kind.commit, .part, .pages, .checkpoint, .closed, .note, .superseded, .declarations,
+  ].map(\.name)
 
   private static func left(_ number: UInt64, _ width: Int) -> String {
     let digits = String(number)

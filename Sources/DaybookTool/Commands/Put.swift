@@ -15,7 +15,8 @@ extension Commands {
       KEY:KIND=VALUE names the kind: string, int, double, bytes (base64), date (ISO 8601), location (LAT,LON),
       reference (a name in the same zone), and lists as JSON: strings, ints, doubles, dates.
       Keys that are not named stay as they are. A missing file or zone is made. A type that the file did not have so far, and
-      a key that its type did not have, are told, with names that are close to them.
+      a key that its type did not have, are told, with names that are close to them; so is a value of another kind than the
+      key had before, such as text in the place of a number.
         daybook put movies.daybook Library dune --type Movie title=Dune year=2021 title2:string=1984
       """
   ) { invocation in
@@ -26,6 +27,7 @@ extension Commands {
       let id = try Record.ID(arguments[2], in: zone)
       var isNewZone = false
       let known = try database.schema().types
+      var former: Record?
       let saved = try database.write { transaction in
         if try !transaction.zones().contains(where: { $0.id == zone }) {
           try transaction.save(Zone(zone))
@@ -34,6 +36,7 @@ extension Commands {
         var record: Record
         if let existing = try transaction.record(id) {
           record = existing
+          former = existing
           if let type = arguments.value("--type"), type != existing.type {
             throw ToolError.usage("\(id) is a \(existing.type), and a record never changes its type.")
           }
@@ -48,6 +51,7 @@ extension Commands {
         return try transaction.save(record)
       }
       if isNewZone { try invocation.note("made zone \(zone)") }
+      try invocation.tellOfNewKinds(in: saved, former, set: values.map(\.key), known)
       try invocation.tellOfNewNames(
         in: saved, set: values.map(\.key), removed: arguments.allValues("--remove"), known)
       try invocation.print(saved)
@@ -57,6 +61,29 @@ extension Commands {
 }
 
 extension Invocation {
+  /// Says where a value is of another kind than the one before it, or than those of other records: text in the place of a number is
+  /// found by no condition on numbers. Whole numbers and others are compared with each other.
+  /// - Parameters:
+  ///   - former: the record from before the save; nil for a new one.
+  ///   - known: the types from before the save.
+  fileprivate func tellOfNewKinds(
+    in record: Record, _ former: Record?, set keys: [String], _ known: [Schema.RecordType]
+  ) throws {
+    let type = known.first { UTF8Order.equal($0.name, record.type) }
+    func group(_ kind: String) -> String { kind == "int" ? "double" : kind == "ints" ? "doubles" : kind }
+    for key in keys {
+      guard let kind = (record[key] as Record.Value?)?.kind.name else { continue }
+      let before = (former?[key] as Record.Value?)?.kind.name
+      let others = type?.fields.first { UTF8Order.equal($0.key, key) && !$0.isEncrypted }?.kinds.map(\.rawValue) ?? []
+      let expected = before.map { [$0] } ?? others
+      if expected.isEmpty || expected.contains(where: { group($0) == group(kind) }) { continue }
+      let contrast = before == nil ? "other records of type \(ShownText.escaped(record.type)) have" : "it was"
+      try note(
+        "daybook: \(ShownText.escaped(key)) is of the kind \(kind) now; \(contrast) \(expected.joined(separator: " or ")). "
+          + "KEY:KIND=VALUE names the kind.")
+    }
+  }
+
   /// Says which names a save has brought in, on standard error: a slip makes a new type or key, as if all was well. The first type of a
   /// file is no news, nor are the keys of a type's first record.
   /// - Parameter known: the types from before the save.

@@ -9,6 +9,14 @@ extension Invocation {
     try warn(ofUnknownType: query.recordType, keys: query.keys + shown, in: database.schema(), database)
   }
 
+  /// The same of a command that prints what it can of a damaged database: then nothing is said of names.
+  func warn(ofUnknownType type: String?, keys: [String], _ database: Database) throws {
+    if type == nil, keys.isEmpty { return }
+    do { try warn(ofUnknownType: type, keys: keys, in: database.schema(), database) } catch let error as DatabaseError
+      where error.code == .corrupted
+    {}
+  }
+
   /// The same of a type, nil for any, and its keys.
   func warn(ofUnknownType type: String?, keys: [String], in schema: Schema, _ database: Database) throws {
     guard let type else { return try warn(ofUnknown: keys, schema.types, "no record has the key") }

@@ -76,6 +76,8 @@ extension ToolError {
     return "\(found)Daybook does not touch it. Check what it is, and move it away if it is not needed."
   }
 
+  static let zoneAdvice = "`daybook zones FILE` lists the zones that exist; put and import make the one that they are given."
+
   private static func advice(for error: DatabaseError) -> String? {
     switch error.code {
     case .corrupted:
@@ -88,7 +90,7 @@ extension ToolError {
     case .outcomeUnknown: "Run `daybook check FILE`; the last commit may or may not be there."
     case .ioFailed where planted(error) != nil: planted(error)
     case .ioFailed: "Check that the path exists and that you may read and write it."
-    case .zoneNotFound: "`daybook zones FILE` lists the zones that exist."
+    case .zoneNotFound: zoneAdvice
     case .changeTokenExpired, .changeTokenForked: "Run the command again without --since to start over."
     case .serverRecordChanged: "Read the record again and repeat the change."
     default: nil

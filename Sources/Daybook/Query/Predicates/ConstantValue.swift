@@ -41,6 +41,9 @@ enum ConstantValue {
       || (type is any FixedWidthInteger.Type && type is any RecordValueConvertible.Type)
   }
 
+  /// Whether values of the type are numbers in Swift and texts in a record.
+  static func isDecimal(_ type: Any.Type) -> Bool { type == Decimal.self || type == Decimal?.self }
+
   /// Whether a type is stored as one value under one key.
   static func isOneValue(_ type: Any.Type?) -> Bool {
     guard let type else { return false }

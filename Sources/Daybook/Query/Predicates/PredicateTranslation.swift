@@ -215,6 +215,24 @@ extension PredicateTranslation {
     return property.isElement ? field.any : field
   }
 
+  /// The field that a property is in, for what names properties without a predicate: orders, indexes.
+  /// - Parameter place: of a property by its name and type, where the type declares no key.
+  /// - Throws: `invalidArguments` for a property whose field is not known, and for one that is in several fields or has no order.
+  package static func field(of path: AnyKeyPath, place: @escaping Places) throws(DatabaseError) -> Query.Field {
+    let valueType = type(of: path).valueType
+    let property = Property(path: path, hasSize: hasSize(valueType))
+    let (field, isDeclared, _) = try PredicateTranslation(place: place).field(of: property)
+    guard isDeclared || ConstantValue.isOneValue(valueType), !ConstantValue.isDecimal(valueType) else {
+      throw DatabaseError(
+        .invalidArguments,
+        "Values of the property have no order in a record: they are in several fields, or in a form of their own.",
+        facts: .init(key: field.name, found: "\(valueType)"))
+    }
+    return field
+  }
+
+  private static func hasSize<T>(_ type: T.Type) -> Bool { MemoryLayout<T>.size > 0 }
+
   /// The name of a stored property; nil of a computed one, and of one of another property's.
   private static func name(of path: AnyKeyPath) -> String? {
     let text = path.debugDescription

@@ -1,0 +1,70 @@
+/// Which rules of a type are for none of its keys, found out while a value of the type is encoded.
+///
+/// A rule without a key has no effect: of a misspelt `.encrypted` the property would be stored in plain. Which keys a type has is
+/// known from the types of the keys that its containers ask for, so a property that is nil has its key, too. Types whose keys may be any
+/// text accept every rule.
+///
+/// Always true: once all rules of a type have their keys, no other value of it is looked at (``TypeMemory/hasKeysForItsRules(_:)``).
+final class RuleCheck {
+  private let rules: [String]
+  private let recordType: String
+  /// The types of the keys, by the path of the value that has them; of the value itself that is empty.
+  private var keyTypes: [String: [any CodingKey.Type]] = [:]
+  /// The paths of what is in a field of its own.
+  private var stored: Set<String> = []
+
+  init(_ rules: [String], recordType: String) {
+    self.rules = rules.sorted()
+    self.recordType = recordType
+  }
+
+  /// A value asked for a container whose keys are fields.
+  func seeKeys(_ type: any CodingKey.Type, of step: PathStep?) {
+    keyTypes[pathTexts(step).joined(separator: "."), default: []].append(type)
+  }
+
+  /// A key has got its field.
+  func seeField(_ target: FieldTarget) { stored.insert(target.path.joined(separator: ".")) }
+
+  private enum Answer { case hasKey, hasNone, isNotFlattened, unknown }
+
+  private func answer(_ rule: String) -> Answer {
+    var above = ""
+    var rest = rule[...]
+    while true {
+      guard let types = keyTypes[above] else { return stored.contains(above) ? .isNotFlattened : .unknown }
+      if hasKey(rest, types) { return .hasKey }
+      guard let dot = rest.firstIndex(of: "."), hasKey(rest[..<dot], types) else { return .hasNone }
+      above += (above.isEmpty ? "" : ".") + rest[..<dot]
+      rest = rest[rest.index(after: dot)...]
+    }
+  }
+
+  private func hasKey(_ name: Substring, _ types: [any CodingKey.Type]) -> Bool {
+    name == PlainKey.superKey.stringValue || types.contains { $0.init(stringValue: String(name)) != nil }
+  }
+
+  /// After the whole value was encoded.
+  /// - Returns: whether every rule is known to have its key; not while what a key lies in is nil.
+  /// - Throws: `ruleWithoutKey` for the first rule without.
+  func finish() throws(RecordCodingError) -> Bool {
+    var isComplete = true
+    for rule in rules {
+      switch answer(rule) {
+      case .hasKey: break
+      case .unknown: isComplete = false
+      case .hasNone:
+        throw refusal("A rule in fieldRules is for a key that the type does not have; keys are spelled as in CodingKeys.", rule)
+      case .isNotFlattened:
+        throw refusal(
+          "A rule in fieldRules is for a key within a value that has a single field: only flattened values have one for each key.",
+          rule)
+      }
+    }
+    return isComplete
+  }
+
+  private func refusal(_ sentence: String, _ rule: String) -> RecordCodingError {
+    RecordCodingError(.ruleWithoutKey, sentence, facts: .init(recordType: recordType, key: rule))
+  }
+}
