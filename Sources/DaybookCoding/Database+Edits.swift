@@ -21,7 +21,7 @@ extension Transaction {
   ) throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
     let saved = try ready.save(in: self)
-    try ready.refresh(&value, 0, saved[0])
+    ready.refresh(&value, 0, saved[0])
     return saved[0]
   }
 
@@ -34,7 +34,7 @@ extension Transaction {
   ) throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
     let saved = try ready.save(in: self)
-    try ready.refresh(&values, saved)
+    ready.refresh(&values, saved)
     return saved
   }
 
@@ -123,7 +123,7 @@ extension Database {
   ) throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
     let saved = try ready.save(in: self, origin)
-    try ready.refresh(&value, 0, saved[0])
+    ready.refresh(&value, 0, saved[0])
     return saved[0]
   }
 
@@ -136,7 +136,7 @@ extension Database {
   ) async throws -> Record {
     let ready = try ReadyValues([value], in: zone, policy, options)
     let saved = try await ready.save(in: self, origin)
-    try ready.refresh(&value, 0, saved[0])
+    ready.refresh(&value, 0, saved[0])
     return saved[0]
   }
 
@@ -150,7 +150,7 @@ extension Database {
   ) throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
     let saved = try ready.save(in: self, origin)
-    try ready.refresh(&values, saved)
+    ready.refresh(&values, saved)
     return saved
   }
 
@@ -163,7 +163,7 @@ extension Database {
   ) async throws -> [Record] {
     let ready = try ReadyValues(values, in: zone, policy, options)
     let saved = try await ready.save(in: self, origin)
-    try ready.refresh(&values, saved)
+    ready.refresh(&values, saved)
     return saved
   }
 

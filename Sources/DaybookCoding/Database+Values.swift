@@ -30,8 +30,9 @@ extension Transaction {
   ) throws -> Record {
     let encoded = try RecordEncoder(zone: zone, options: options).encoded(value)
     var record = encoded.record
-    if let flattened = encoded.flattened, let stored = try self.record(record.id) { try flattened.clear(&record, of: stored) }
-    return try save(record, policy: policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields))
+    let policy = policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields)
+    try encoded.flattened?.clear(&record, in: self, policy)
+    return try save(record, policy: policy)
   }
 
   /// Saves the records of values, in whatever order they refer to each other; returns them with their new change tags and dates,

@@ -36,8 +36,4 @@ struct FieldReader {
   /// The names of all fields.
   var fields: [String] { record.keys + record.encryptedValues.keys }
 
-  /// Whether there is a field of this name or one that begins with it and an underscore.
-  func hasField(_ field: String, orBelow prefix: String) -> Bool {
-    (record[field] as Record.Value?) != nil || record.keys.contains { $0.utf8.starts(with: prefix.utf8) }
-  }
 }

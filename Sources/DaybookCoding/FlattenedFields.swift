@@ -1,22 +1,61 @@
 import Daybook
 
-/// The fields that flattened values may have left in a record: a value that became nil, or a dictionary that lost a key, does not name them.
-/// They are looked for in the stored record.
+/// The fields that flattened values may have left in a record: a value that became nil, a dictionary that lost a key, an enum of another
+/// case do not name them. They are looked for in the stored record, plain and encrypted.
 struct FlattenedFields: Sendable {
-  /// What the fields begin with.
-  private var prefixes: [String] = []
+  /// A value whose fields are beside those of others.
+  private struct Part: Sendable {
+    /// The keys that lead to it, the innermost first, each with what is in front of the names of those beside it.
+    let owners: [(key: any CodingKey, prefix: String)]
+    let prefix: String
+    /// The keys that it has; nil where any may be.
+    let keys: (any CodingKey.Type)?
+  }
+
+  private let options: RecordCodingOptions
+  private var parts: [Part] = []
   /// The fields that the value has, or says are nil.
   private var claimed: Set<String> = []
 
-  /// All fields below a field are the value's; those that it does not name go.
-  mutating func add(_ field: String) { prefixes.append(field + "_") }
+  init(options: RecordCodingOptions) { self.options = options }
+
+  /// A field that is below a value's step and of its keys is the value's; those that it does not name go.
+  /// - Parameter keys: nil where any field below may be its own.
+  mutating func add(_ keys: (any CodingKey.Type)?, below step: PathStep?) {
+    var owners: [(key: any CodingKey, prefix: String)] = []
+    var next = step
+    while let step = next {
+      owners.append((step.key, step.parent?.prefix ?? ""))
+      next = step.parent
+    }
+    parts.append(Part(owners: owners, prefix: step?.prefix ?? "", keys: keys))
+  }
 
   mutating func setClaimed(_ fields: some Sequence<String>) { claimed = Set(fields) }
 
+  private func isLeftOver(_ field: String) -> Bool {
+    !claimed.contains(field)
+      && parts.contains { part in
+        field.utf8.starts(with: part.prefix.utf8)
+          && part.owners.allSatisfy { options.isField(field, of: $0.key, after: $0.prefix) }
+          && part.keys.map { options.isField(field, after: part.prefix, ofAKeyOf: $0) } ?? true
+      }
+  }
+
   /// Takes the fields of a stored record out of one that is to be saved over it.
   func clear(_ record: inout Record, of stored: Record) throws(DatabaseError) {
-    for key in stored.keys where !claimed.contains(key) && prefixes.contains(where: { key.utf8.starts(with: $0.utf8) }) {
-      try record.set(nil, forKey: key)
+    for key in stored.keys where isLeftOver(key) { try record.set(nil, forKey: key) }
+    for key in stored.encryptedValues.keys where isLeftOver(key) { try record.encryptedValues.set(nil, forKey: key) }
+  }
+
+  /// The same in the transaction that saves the record. A value that knows its record knows the version that it was made from: what others
+  /// added since is theirs. A save that is refused anyway then says of its own removals alone.
+  func clear(_ record: inout Record, in transaction: Transaction, _ policy: SavePolicy) throws {
+    if policy == .ifServerRecordUnchanged {
+      guard let tag = record.changeTag, let base = try transaction.record(record.id, withChangeTag: tag) else { return }
+      try clear(&record, of: base)
+    } else if let stored = try transaction.record(record.id) {
+      try clear(&record, of: stored)
     }
   }
 }

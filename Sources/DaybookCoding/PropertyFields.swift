@@ -102,7 +102,7 @@ struct PropertyFields {
 }
 
 /// A decoder that is asked for a container once: the type of the keys is all that it is for.
-private final class KeyProbe: Decoder {
+final class KeyProbe: Decoder {
   struct End: Error {}
 
   private(set) var keys: (any CodingKey.Type)?
@@ -110,6 +110,14 @@ private final class KeyProbe: Decoder {
   let userInfo: [CodingUserInfoKey: Any]
 
   init(userInfo: [CodingUserInfoKey: Any]) { self.userInfo = userInfo }
+
+  /// The keys that values of a type have; nil where that is not known.
+  static func keys(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> (any CodingKey.Type)? {
+    guard let type = type as? any Decodable.Type else { return nil }
+    let probe = KeyProbe(userInfo: userInfo)
+    _ = try? type.init(from: probe)
+    return probe.keys
+  }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     if keys == nil { keys = type }

@@ -49,8 +49,14 @@ private struct MadeRecords: Sendable {
   /// Saves the records, and takes out of the stored ones what flattened values no longer have.
   func save(in transaction: Transaction) throws -> [Record] {
     var records = records
+    // A record that comes twice is saved twice, the second over the first.
+    var places: [Record.ID: [Int]] = [:]
+    for index in records.indices where flattened.count > 1 { places[records[index].id, default: []].append(index) }
     for (index, fields) in flattened {
-      if let stored = try transaction.record(records[index].id) { try fields.clear(&records[index], of: stored) }
+      try fields.clear(&records[index], in: transaction, policy)
+      for earlier in places[records[index].id] ?? [] where earlier < index {
+        try fields.clear(&records[index], of: self.records[earlier])
+      }
     }
     return try transaction.save(records, policy: policy)
   }
@@ -64,19 +70,20 @@ extension SavePolicy {
 }
 
 extension ReadyValues where T: RecordDecodable {
-  /// Makes a value one with its record, which has been saved.
-  func refresh(_ value: inout T, _ index: Int, _ saved: Record) throws {
-    // Only what is in files moves with a save. A value that cannot be decoded from what was encoded stays as it is.
+  /// Makes a value one with its record, which has been saved: nothing is thrown any more.
+  func refresh(_ value: inout T, _ index: Int, _ saved: Record) {
+    // Only what is in files moves with a save. A value that cannot be decoded, now or from what was encoded, stays as it is.
     let decoder = RecordDecoder(options: options)
     if made.records[index].editedAssets.contains(where: \.isOfCaller),
-      (try? decoder.decode(T.self, from: made.records[index])) != nil
+      (try? decoder.decode(T.self, from: made.records[index])) != nil,
+      let decoded = try? decoder.decode(T.self, from: saved)
     {
-      value = try decoder.decode(T.self, from: saved)
+      value = decoded
     }
     value.systemFields = saved.systemFields
   }
 
-  func refresh(_ values: inout [T], _ saved: [Record]) throws {
-    for index in values.indices { try refresh(&values[index], index, saved[index]) }
+  func refresh(_ values: inout [T], _ saved: [Record]) {
+    for index in values.indices { refresh(&values[index], index, saved[index]) }
   }
 }

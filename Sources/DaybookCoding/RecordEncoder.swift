@@ -63,7 +63,8 @@ public struct RecordEncoder: Sendable {
     _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil
   ) throws(RecordCodingError) -> Encoded {
     let rules = T.fieldRules
-    let scope = EncodingScope(fields, shared, rules: rules, recordNameKey: T.recordNameKey, graph: graph)
+    let scope = EncodingScope(
+      fields, shared, rules: rules, recordNameKey: T.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
     if !rules.isEmpty, !TypeMemory.isKnownToHaveKeysForItsRules(T.self) {
       scope.ruleCheck = RuleCheck(Array(rules.keys), recordType: T.recordType)
     }

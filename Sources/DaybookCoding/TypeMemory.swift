@@ -37,6 +37,24 @@ enum TypeMemory {
   /// Whether the type is known to name none of its values, so that no name has to be compared.
   static func isKnownToHaveNoName<T>(_ type: T.Type) -> Bool { nameless.contains(type) }
 
+  // MARK: enums
+
+  private static let others = RememberedTypes()
+
+  /// Whether a value is an enum's. The runtime is asked once for each type that is none.
+  @inline(__always)
+  static func isOfEnum<T>(_ value: T) -> Bool {
+    if others.contains(T.self) { return false }
+    return isFoundToBeOfEnum(value)
+  }
+
+  @inline(never)
+  private static func isFoundToBeOfEnum<T>(_ value: T) -> Bool {
+    if Mirror(reflecting: value).displayStyle == .enum { return true }
+    others.insert(T.self)
+    return false
+  }
+
   // MARK: rules
 
   private static let checked = RememberedTypes()

@@ -77,7 +77,7 @@ final class DecodingScope: CodingScope {
     switch meaning(key, above) {
     case .field(let target):
       if case .parent? = target.rule { return fields.record.parent != nil }
-      if isFlattened(target) { return fields.hasField(target.field, orBelow: target.field + "_") }
+      if isFlattened(target) { return hasFields(target) }
       if case .encrypted? = target.rule {
         // One that cannot be opened is there: asking for it says why.
         do { return try fields.encryptedValue(target.field) != nil } catch { return true }
@@ -85,6 +85,14 @@ final class DecodingScope: CodingScope {
       return fields.record[target.field] as Record.Value? != nil || target.fallback != nil
     case .systemFields, .recordName: return true
     case .nothing: return false
+    }
+  }
+
+  /// Whether there is a field of a flattened value, plain or encrypted, or its mark.
+  func hasFields(_ target: FieldTarget) -> Bool {
+    let prefix = target.above?.prefix ?? ""
+    return fields.fields.contains {
+      options.isField($0, of: target.key, after: prefix) && options.isField($0, below: target.above)
     }
   }
 
@@ -103,7 +111,7 @@ final class DecodingScope: CodingScope {
       for case let key as Key in cases(all) { add(key) }
     }
     // Which key has a field is known the other way round only: what could be it is tried.
-    for field in fields.fields where field.utf8.starts(with: prefix.utf8) {
+    for field in fields.fields where field.utf8.starts(with: prefix.utf8) && options.isField(field, below: above) {
       let name = String(field.dropFirst(prefix.count))
       if case .asIs = options.keys {
         if add(Key(stringValue: name)) { continue }

@@ -331,7 +331,7 @@ extension RecordEnum {
 
 extension FieldDecoder: SingleValueDecodingContainer {
   func decodeNil() -> Bool {
-    source.isNil && !(isFlattened && scope.fields.hasField(target.field, orBelow: target.field + "_"))
+    source.isNil && !(isFlattened && scope.hasFields(target))
   }
 
   func decode(_ type: Bool.Type) throws -> Bool {

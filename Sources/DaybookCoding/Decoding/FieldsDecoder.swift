@@ -331,7 +331,7 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard try scope.value(target) == nil else {
       return try FieldDecoder(scope, try source(target), target).decode(type)
     }
-    guard scope.fields.hasField(target.field, orBelow: target.field + "_") else { return nil }
+    guard scope.hasFields(target) else { return nil }
     let step = PathStep(target.key, after: target.above, prefix: target.field + "_")
     do {
       let value = try FieldDecoder(scope, .absent, target, flattened: step).decode(type)

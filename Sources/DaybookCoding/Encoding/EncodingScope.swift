@@ -34,19 +34,22 @@ final class EncodingScope: CodingScope {
   private(set) var flattened: FlattenedFields?
   /// Finds rules without a key; nil for types without rules, and for those whose rules are known to have their keys.
   var ruleCheck: RuleCheck?
+  /// The value itself is an enum: of another case it had other fields.
+  let isOfEnum: Bool
   /// After encoding: each rule of the type has its key.
   private(set) var areRulesComplete = false
 
   init(
     _ fields: FieldWriter, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
-    graph: GraphEncoding?
+    graph: GraphEncoding?, isOfEnum: Bool = false
   ) {
     self.fields = fields
     self.graph = graph
+    self.isOfEnum = isOfEnum
     super.init(options, rules: rules, recordNameKey: recordNameKey)
     let isFlat = if case .flattened = options.content.nested { true } else { false }
     mayCollide =
-      !options.content.hasPlainKeys || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
+      isOfEnum || !options.content.hasPlainKeys || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
     isPlainlyWritten = isPlain && options.content.isPlain && !mayCollide && !fields.keepsEqualValues
   }
 
@@ -69,10 +72,10 @@ final class EncodingScope: CodingScope {
     if let flattened, fields.keepsEqualValues { try fields.clear(flattened) }
   }
 
-  /// All fields below a field are those of a value, which may name fewer of them than are stored.
-  private func markFlattened(_ target: FieldTarget) {
-    if flattened == nil { flattened = FlattenedFields() }
-    flattened?.add(target.field)
+  /// Fields below a step are those of a flattened value, which may name fewer of them than are stored.
+  func markFlattened(_ keys: (any CodingKey.Type)?, below step: PathStep?) {
+    if flattened == nil { flattened = FlattenedFields(options: options) }
+    flattened?.add(keys, below: step)
   }
 
   private func checkSize() throws {
@@ -224,21 +227,28 @@ final class EncodingScope: CodingScope {
   }
 
   /// Takes the field away, and with it those of a flattened value.
-  /// - Parameter mayHaveKeys: whether the type that is nil here is one with keys; a rule that says so goes before.
-  func remove(_ key: some CodingKey, _ above: PathStep?, mayHaveKeys: @autoclosure () -> Bool) throws {
+  /// - Parameters:
+  ///   - type: what is nil here, if that is known.
+  ///   - mayHaveKeys: whether that is a type with keys; a rule that says so goes before.
+  func remove(
+    _ key: some CodingKey, _ above: PathStep?, _ type: Any.Type? = nil, mayHaveKeys: @autoclosure () -> Bool
+  ) throws {
     if isPlainlyWritten, above == nil, isWritten(nil, key.stringValue) { return }
     guard let target = try field(key, above) else { return }
-    try remove(target, mayHaveKeys: mayHaveKeys() || target.rule != nil)
+    try remove(target, type, mayHaveKeys: mayHaveKeys() || target.rule != nil)
   }
 
-  private func remove(_ target: FieldTarget, mayHaveKeys: Bool) throws {
+  private func remove(_ target: FieldTarget, _ type: Any.Type? = nil, mayHaveKeys: Bool) throws {
     do throws(DatabaseError) {
       switch target.rule {
       case .parent?: fields.setParent(nil)
       case .encrypted?: try fields.writeEncrypted(nil, target.field)
       default:
         try fields.remove(target.field)
-        if mayHaveKeys, isFlattened(target) { markFlattened(target) }
+        if mayHaveKeys, isFlattened(target) {
+          let step = step(target.key, after: target.above, prefix: target.field + "_")
+          markFlattened(KeyProbe.keys(of: type, userInfo: userInfo), below: step)
+        }
       }
     } catch { throw target.error(error) }
   }
@@ -322,7 +332,6 @@ final class EncodingScope: CodingScope {
       if target.above?.isOfDictionary ?? false {
         throw target.error(.unsupportedValue, "A dictionary whose values have keys of their own cannot be flattened.")
       }
-      if encoder.step.isOfDictionary { markFlattened(target) }
       try storeMark(of: encoder, target)
     }
   }

@@ -64,6 +64,7 @@ final class FieldEncoder: Encoder {
       case .empty, .flattened:
         state = .flattened
         scope.ruleCheck?.seeKeys(type, of: step)
+        scope.markFlattened(type, below: step)
         return KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: step))
       default: break
       }

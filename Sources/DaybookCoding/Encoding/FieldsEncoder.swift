@@ -11,6 +11,7 @@ struct FieldsEncoder: Encoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     scope.ruleCheck?.seeKeys(type, of: above)
+    if scope.isOfEnum { scope.markFlattened(type, below: above) }
     return KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: above))
   }
 
@@ -138,7 +139,7 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { return try encode(value, forKey: key) }
-    try scope.remove(key, above, mayHaveKeys: !(FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type))
+    try scope.remove(key, above, T.self, mayHaveKeys: !(FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type))
   }
 
   func nestedContainer<Nested: CodingKey>(
