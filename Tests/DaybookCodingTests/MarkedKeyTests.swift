@@ -37,6 +37,13 @@ struct MarkedKeyTests {
     #expect(record[Self.marked] as Int? == nil && record.keys.isEmpty)
   }
 
+  @Test("a query refuses it as a field")
+  func ofQuery() throws {
+    let database = try Database.inMemory()
+    #expect(throws: DatabaseError.self) { try database.records(Query("T", where: .field(Self.marked) == 1)) }
+    #expect(throws: DatabaseError.self) { try database.records(Query("T", sort: [.ascending(Self.marked)])) }
+  }
+
   @Test("an encoder refuses it, a decoder finds no field for it")
   func ofCoder() throws {
     let error = #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(Marked()) }

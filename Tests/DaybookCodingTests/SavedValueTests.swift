@@ -268,6 +268,27 @@ struct SavedValueTests {
     try database.close()
   }
 
+  @Test("a save that has committed throws nothing when the decoded file cannot be made, and gives the system fields", arguments: [false, true])
+  func noRoomForFile(isArray: Bool) throws {
+    let folder = try Folder()
+    let database = try Database.open(at: folder.url.appending(path: "posters.daybook").path)
+    var options = RecordCodingOptions()
+    // No folder can be made where a file is.
+    options.assetDirectory = try folder.file("taken", "x").appending(path: "files")
+    let file = try folder.file("a", "small")
+    var posters = [Tape(id: "a", sound: file), Tape(id: "b", sound: file)]
+    if isArray {
+      try database.save(&posters, options: options)
+    } else {
+      for index in posters.indices { try database.save(&posters[index], options: options) }
+    }
+    #expect(posters.allSatisfy { $0.systemFields != nil && $0.sound == file })
+    // So that the next save is one of the same record.
+    try database.save(&posters, options: options)
+    #expect(try database.recordCount(in: .default) == 2)
+    try database.close()
+  }
+
   // MARK: errors
 
   @Test("saving a new value over a stored one says what to do")
@@ -279,4 +300,10 @@ struct SavedValueTests {
       #expect(error?.localizedDescription.contains(hint) == true, "\(hint)")
     }
   }
+}
+
+private struct Tape: RecordCodable, Identifiable {
+  var id: String
+  var sound: URL?
+  var systemFields: Data?
 }

@@ -71,6 +71,8 @@ extension Query {
 
     /// The names that CloudKit has for them in predicates and on the web.
     init?(spelling name: String) {
+      // To compare texts Swift sorts the marks of a letter, in the square of their number; a name may be any text.
+      if name.utf8.count > 64 { return nil }
       switch name {
       case "___recordID": self = .recordID
       case "___createTime": self = .creationDate
