@@ -268,7 +268,9 @@ struct SavedValueTests {
     try database.close()
   }
 
-  @Test("a save that has committed throws nothing when the decoded file cannot be made, and gives the system fields", arguments: [false, true])
+  @Test(
+    "a save that has committed throws nothing when the decoded file cannot be made, and gives the system fields",
+    arguments: [false, true])
   func noRoomForFile(isArray: Bool) throws {
     let folder = try Folder()
     let database = try Database.open(at: folder.url.appending(path: "posters.daybook").path)

@@ -49,7 +49,8 @@ final class EncodingScope: CodingScope {
     super.init(options, rules: rules, recordNameKey: recordNameKey)
     let isFlat = if case .flattened = options.content.nested { true } else { false }
     mayCollide =
-      isOfEnum || !options.content.hasPlainKeys || isFlat || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
+      isOfEnum || !options.content.hasPlainKeys || isFlat
+      || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
     isPlainlyWritten = isPlain && options.content.isPlain && !mayCollide && !fields.keepsEqualValues
   }
 
