@@ -124,45 +124,36 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return number
   }
 
-  /// The stored fields and the name of a key's, where these can be looked at without ado.
+  /// The name of a key's field, where the stored fields can be looked at without ado.
   @inline(__always)
-  private func plain(_ key: Key) -> (body: RecordBody, name: String)? {
-    guard above == nil, let body = scope.plain else { return nil }
+  private func plainName(_ key: Key) -> String? {
+    guard above == nil, scope.plain != nil else { return nil }
     let name = key.stringValue
-    return scope.isOfSystem(name) ? nil : (body, name)
+    return scope.isOfSystem(name) ? nil : name
   }
 
   /// A whole number that is one and fits.
   @inline(__always)
   private func plainInteger<I: FixedWidthInteger>(_ key: Key, _ type: I.Type) -> I? {
-    guard let (body, name) = plain(key), let number = body.plainInt(name) else { return nil }
+    guard let name = plainName(key), let number = scope.plain?.plainInt(name) else { return nil }
     return I(exactly: number)
   }
 
   @inline(__always)
-  private func plainString(_ key: Key) -> String? {
-    guard let (body, name) = plain(key) else { return nil }
-    return body.plainString(name)
-  }
+  private func plainString(_ key: Key) -> String? { plainName(key).flatMap { scope.plain?.plainString($0) } }
 
   @inline(__always)
-  private func plainDouble(_ key: Key) -> Double? {
-    guard let (body, name) = plain(key) else { return nil }
-    return body.plainDouble(name)
-  }
+  private func plainDouble(_ key: Key) -> Double? { plainName(key).flatMap { scope.plain?.plainDouble($0) } }
 
   @inline(__always)
   private func plainBool(_ key: Key) -> Bool? {
-    guard let (body, name) = plain(key), let number = body.plainInt(name), number == 0 || number == 1 else { return nil }
+    guard let name = plainName(key), let number = scope.plain?.plainInt(name), number == 0 || number == 1 else { return nil }
     return number == 1
   }
 
   /// Whether an optional is nil because its key has no field of any kind.
   @inline(__always)
-  private func isPlainlyAbsent(_ key: Key) -> Bool {
-    guard let (body, name) = plain(key) else { return false }
-    return body.lacks(name)
-  }
+  private func isPlainlyAbsent(_ key: Key) -> Bool { plainName(key).flatMap { scope.plain?.lacks($0) } ?? false }
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try plainBool(key) ?? bool(present(key), key) }
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try plainString(key) ?? string(present(key), key) }
@@ -194,17 +185,17 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     // The same lines as in the other of the two: a function of its own would return an optional of a type that only the caller knows,
     // which the runtime looks up each time (row: coding-decode).
-    if let usual = UsualType(type), let (body, name) = plain(key) {
+    if let usual = UsualType(type), let name = plainName(key) {
       switch usual {
-      case .date: if let value = body.plainDate(name) { return same(value, as: T.self) }
-      case .data: if let value = body.plainData(name) { return same(value, as: T.self) }
-      case .string: if let value = body.plainString(name) { return same(value, as: T.self) }
+      case .date: if let value = scope.plain?.plainDate(name) { return same(value, as: T.self) }
+      case .data: if let value = scope.plain?.plainData(name) { return same(value, as: T.self) }
+      case .string: if let value = scope.plain?.plainString(name) { return same(value, as: T.self) }
       case .uuid:
-        if let text = body.plainString(name), let value = UUID(uuidString: text) { return same(value, as: T.self) }
-      case .strings: if let value = body.plainStrings(name) { return same(value, as: T.self) }
-      case .ints: if let value = body.plainInts(name) { return same(value.map { Int($0) }, as: T.self) }
-      case .int64s: if let value = body.plainInts(name) { return same(value, as: T.self) }
-      case .doubles: if let value = body.plainDoubles(name) { return same(value, as: T.self) }
+        if let text = scope.plain?.plainString(name), let value = UUID(uuidString: text) { return same(value, as: T.self) }
+      case .strings: if let value = scope.plain?.plainStrings(name) { return same(value, as: T.self) }
+      case .ints: if let value = scope.plain?.plainInts(name) { return same(value.map { Int($0) }, as: T.self) }
+      case .int64s: if let value = scope.plain?.plainInts(name) { return same(value, as: T.self) }
+      case .doubles: if let value = scope.plain?.plainDoubles(name) { return same(value, as: T.self) }
       }
     }
     switch scope.meaning(key, above) {
@@ -301,17 +292,17 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try scope.value(key, above).map { try integer($0, key) }
   }
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    if let usual = UsualType(type), let (body, name) = plain(key) {
+    if let usual = UsualType(type), let name = plainName(key) {
       switch usual {
-      case .date: if let value = body.plainDate(name) { return same(value, as: T.self) }
-      case .data: if let value = body.plainData(name) { return same(value, as: T.self) }
-      case .string: if let value = body.plainString(name) { return same(value, as: T.self) }
+      case .date: if let value = scope.plain?.plainDate(name) { return same(value, as: T.self) }
+      case .data: if let value = scope.plain?.plainData(name) { return same(value, as: T.self) }
+      case .string: if let value = scope.plain?.plainString(name) { return same(value, as: T.self) }
       case .uuid:
-        if let text = body.plainString(name), let value = UUID(uuidString: text) { return same(value, as: T.self) }
-      case .strings: if let value = body.plainStrings(name) { return same(value, as: T.self) }
-      case .ints: if let value = body.plainInts(name) { return same(value.map { Int($0) }, as: T.self) }
-      case .int64s: if let value = body.plainInts(name) { return same(value, as: T.self) }
-      case .doubles: if let value = body.plainDoubles(name) { return same(value, as: T.self) }
+        if let text = scope.plain?.plainString(name), let value = UUID(uuidString: text) { return same(value, as: T.self) }
+      case .strings: if let value = scope.plain?.plainStrings(name) { return same(value, as: T.self) }
+      case .ints: if let value = scope.plain?.plainInts(name) { return same(value.map { Int($0) }, as: T.self) }
+      case .int64s: if let value = scope.plain?.plainInts(name) { return same(value, as: T.self) }
+      case .doubles: if let value = scope.plain?.plainDoubles(name) { return same(value, as: T.self) }
       }
     }
     if isPlainlyAbsent(key) { return nil }
