@@ -5,7 +5,7 @@ import Testing
 @testable import DaybookTool
 
 /// One record of 600 cannot be read any more, in a file that is otherwise sound.
-@Suite("query of a damaged database")
+@Suite("query and export of a damaged database")
 struct DamagedReadTests {
   private let bench: Workbench
   private let file: String
@@ -67,5 +67,35 @@ struct DamagedReadTests {
     #expect(outcome.status == 3 && outcome.output == "\(Self.count)\n" && outcome.errors.contains("cannot read Z/n1300"))
     #expect(bench.run("query", damaged, "Movie", "down > 0", "--count", "--limit", "400").output == "400\n")
     #expect(bench.run("query", damaged, "Movie", "down > 0", "--count", "--zone", "A").output == "1\n")
+  }
+
+  @Test("an export of a damaged file took the place of an older one that was complete", arguments: ["o.csv", "o.ndjson"])
+  func export(name: String) throws {
+    let out = bench.path(name)
+    try bench.good("export", file, out)
+    let whole = try Data(contentsOf: URL(fileURLWithPath: out))
+    let outcome = bench.run("export", damaged, out, "--force")
+    #expect(outcome.status == 3 && outcome.errors.contains("\(out) stays as it was"), "\(outcome.errors)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: out)) == whole)
+    #expect(outcome.errors.components(separatedBy: "cannot read").count == 2, "\(outcome.errors)")
+    #expect(!outcome.errors.contains("wrote"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path).allSatisfy { !$0.hasPrefix(".daybook-") })
+    // Where nothing was, what can be read is written.
+    let other = bench.path("other-" + name)
+    let first = bench.run("export", damaged, other, "--force")
+    #expect(first.status == 3 && first.errors.contains("wrote 600 records"))
+    #expect(first.errors.components(separatedBy: "cannot read").count == 2, "\(first.errors)")
+    #expect(try String(contentsOfFile: other, encoding: .utf8).contains("number 599 of all"))
+  }
+
+  @Test("an export of a file that was cut short leaves a complete one, too")
+  func exportOfCutFile() throws {
+    let out = bench.path("o.ndjson")
+    try bench.good("export", file, out)
+    let whole = try Data(contentsOf: URL(fileURLWithPath: out))
+    let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+    let cut = try bench.write(Array(bytes[..<(bytes.count * 7 / 10)]), to: "cut.daybook")
+    #expect(bench.run("export", cut, out, "--force").status == 3)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: out)) == whole)
   }
 }
