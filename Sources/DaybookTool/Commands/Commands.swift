@@ -39,14 +39,16 @@ extension Invocation {
     return .damaged
   }
 
+  /// Whether something is at a path, as an open will look: below the folder, not by the path.
+  func isThere(_ path: String) -> Bool { (try? SystemDisk().keepingFolder(holding: path).exists(path)) == true }
+
   /// Opens the database at a path for writing, and closes it.
   ///
   /// - Parameter mayCreate: whether a missing file is made; said on standard error.
   func writing(
     _ path: String, mayCreate: Bool, options: Database.Options? = nil, _ body: (Database) throws -> ExitStatus
   ) throws -> ExitStatus {
-    // As the open will look: below the folder, not by the path.
-    let isNew = (try? SystemDisk().keepingFolder(holding: path).exists(path)) != true
+    let isNew = !isThere(path)
     if isNew, !mayCreate {
       throw ToolError(
         .inputOutput, "There is no file \(path).",

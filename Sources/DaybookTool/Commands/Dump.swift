@@ -65,11 +65,16 @@ extension Invocation {
   /// Calls `body` with every record that `--zone` and `--type` select, ordered by zone and name, all of one moment.
   ///
   /// Records that are damaged are left out and named on standard error.
+  /// - Parameters:
+  ///   - done: what becomes of the records, in a word.
+  ///   - isQuiet: nothing is named: for records that are read twice.
   /// - Returns: `.done`, or `.damaged` when something was left out.
-  func forEachRecord(_ database: Database, _ body: (Record) throws -> Void) throws -> ExitStatus {
+  func forEachRecord(
+    _ database: Database, done: String = "printed", isQuiet: Bool = false, _ body: (Record) throws -> Void
+  ) throws -> ExitStatus {
     let snapshot = try database.snapshot()
     let type = arguments.value("--type")
-    var damage = Damage(errors)
+    var damage = Damage(errors, isQuiet: isQuiet)
     for zone in try selectedZones(database) {
       var last: String?
       pages: while true {
@@ -78,7 +83,9 @@ extension Invocation {
           page = try snapshot.records(in: zone, after: last, limit: Self.recordsPerPage)
         } catch {
           guard error.code == .corrupted else { throw error }
-          try singleRecords(database, snapshot, zone, type, after: last, &damage, body)
+          try forEachIntactRecord(in: zone, after: last, database, snapshot, &damage) { record in
+            if type == nil || record.type == type { try body(record) }
+          }
           break pages
         }
         // Lists of one type are in another order.
@@ -87,50 +94,7 @@ extension Invocation {
         last = lastRecord.id.name
       }
     }
-    try damage.tell()
+    try damage.tell(done)
     return damage.isEmpty ? .done : .damaged
-  }
-
-  /// Goes on record by record where a page holds a damaged one.
-  private func singleRecords(
-    _ database: Database, _ snapshot: borrowing Snapshot, _ zone: Zone.ID, _ type: String?, after last: String?,
-    _ damage: inout Damage, _ body: (Record) throws -> Void
-  ) throws {
-    do {
-      try database.forEachName(in: zone, after: last) { name in
-        let record: Record?
-        do throws(DatabaseError) { record = try snapshot.record(Record.ID(name, in: zone)) } catch {
-          guard error.code == .corrupted else { throw error }
-          try damage.add("\(zone)/\(name)", error)
-          return
-        }
-        if let record, type == nil || record.type == type { try body(record) }
-      }
-    } catch let error as DatabaseError where error.code == .corrupted {
-      try damage.add("the rest of zone \(zone)", error)
-    }
-  }
-
-  /// What could not be read.
-  private struct Damage {
-    private let errors: Output
-    private var count = 0
-    private static let namedCount = 20
-
-    init(_ errors: Output) { self.errors = errors }
-
-    var isEmpty: Bool { count == 0 }
-
-    mutating func add(_ what: String, _ error: DatabaseError) throws {
-      count += 1
-      if count <= Self.namedCount { try errors.line("daybook: cannot read \(what): \(error.message)") }
-    }
-
-    func tell() throws {
-      if count > Self.namedCount { try errors.line("daybook: … and \(count - Self.namedCount) more") }
-      if count > 0 {
-        try errors.line("  What else is there was printed. Run `daybook check` for the places of the damage.")
-      }
-    }
   }
 }

@@ -16,7 +16,8 @@ extension Commands {
     details: """
       OUT is - for standard output. The format is csv for a name that ends in .csv or .tsv, else ndjson.
       A type or key that no record has is told on standard error.
-      A file that is there and has content stays as it is, and nothing is written, unless --force says otherwise.
+      A file that is there and has content stays as it is, and nothing is written, unless --force says otherwise. It stays with
+      --force, too, where the database is damaged and the new one would be incomplete; the status is then 3.
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
       written to; a pipe has to have its reader. A link is followed if it is yours or root's. FILE and its parts are refused.
@@ -53,7 +54,7 @@ extension Commands {
       var status = ExitStatus.done
       var assets = try arguments.value("--assets").map { try AssetExport(directory: $0, rules) }
       if let lines = format.lines {
-        status = try invocation.forEachRecord(database) { record in
+        status = try invocation.forEachRecord(database, done: "read") { record in
           count += 1
           try assets?.add(record)
           try output.append {
@@ -61,26 +62,34 @@ extension Commands {
           }
         }
       } else {
-        // The header names every key, so the records are read twice.
+        // The header names every key, so the records are read twice; damage is told the second time.
         var table = CSVExport.Table()
-        if wanted == nil { status = try invocation.forEachRecord(database) { table.add($0.keys) } }
+        if wanted == nil { _ = try invocation.forEachRecord(database, isQuiet: true) { table.add($0.keys) } }
         try table.check()
         let csv = CSVExport(
           keys: wanted ?? table.keys.sorted(), isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"),
           delimiter: delimiter)
         try output.append { csv.appendHeader(to: &$0) }
-        let second = try invocation.forEachRecord(database) { record in
+        status = try invocation.forEachRecord(database, done: "read") { record in
           count += 1
           try assets?.add(record)
           try output.append { try csv.append(record, to: &$0) }
         }
-        if wanted != nil { status = second }
       }
-      try output.finish()
+      // A complete export that is there is worth more than a new one that is not.
+      let recovery = database.lastRecovery
+      let isIncomplete = status == .damaged || recovery.lostSequences != nil || recovery.missingByteCount > 0
+      let isKept = try isIncomplete && output.hasFileInItsPlace()
+      try isKept ? output.flush() : output.finish()
       if let assets {
         try invocation.note("wrote \(Wording.count(assets.fileCount, "asset")), \(Wording.bytes(assets.byteCount))")
         for problem in assets.problems { try invocation.note("daybook: \(problem)") }
         if !assets.problems.isEmpty { status = .damaged }
+      }
+      if isKept {
+        try invocation.note("daybook: \(path) stays as it was: the database is damaged, and a new export would be incomplete.")
+        try invocation.note("  Give another name to get the \(Wording.count(count, "record")) that can be read.")
+        return .damaged
       }
       if path != "-" { try invocation.note("wrote \(Wording.count(count, "record")) to \(path)") }
       return status

@@ -14,43 +14,25 @@ extension Commands {
       A value that reads as a number is one, true and false are 1 and 0, everything else is text.
       KEY:KIND=VALUE names the kind: string, int, double, bytes (base64), date (ISO 8601), location (LAT,LON),
       reference (a name in the same zone), and lists as JSON: strings, ints, doubles, dates.
-      Keys that are not named stay as they are. A missing file or zone is made. A type that the file did not have so far, and
-      a key that its type did not have, are told, with names that are close to them; so is a value of another kind than the
-      key had before, such as text in the place of a number.
+      Keys that are not named stay as they are. A key is given once. A missing file or zone is made, unless
+      the call is refused. A type that the file did not have so far, and a key that its type did not have, are told, with
+      names that are close to them; so is a value of another kind than the key had before, such as text in the place of a
+      number.
         daybook put movies.daybook Library dune --type Movie title=Dune year=2021 title2:string=1984
       """
   ) { invocation in
     let arguments = invocation.arguments
     let values = try arguments.positionals.dropFirst(3).map { word throws(ToolError) in try Assignment(word) }
+    var keys: Set<[UInt8]> = []
+    for value in values where !keys.insert(Array(value.key.utf8)).inserted {
+      throw ToolError.usage("The key \(value.key) is given twice.", advice: "Usage: \(invocation.command.usage)")
+    }
+    // What a new database would refuse is told by one in memory: no file is made for it.
+    if !invocation.isThere(arguments[0]) { _ = try invocation.save(values, in: Database.inMemory(), isTrial: true) }
     return try invocation.writing(arguments[0], mayCreate: true) { database in
-      let zone = try invocation.zone(arguments[1], in: database)
-      let id = try Record.ID(arguments[2], in: zone)
-      var isNewZone = false
       let known = try database.schema().types
-      var former: Record?
-      let saved = try database.write { transaction in
-        if try !transaction.zones().contains(where: { $0.id == zone }) {
-          try transaction.save(Zone(zone))
-          isNewZone = true
-        }
-        var record: Record
-        if let existing = try transaction.record(id) {
-          record = existing
-          former = existing
-          if let type = arguments.value("--type"), type != existing.type {
-            throw ToolError.usage("\(id) is a \(existing.type), and a record never changes its type.")
-          }
-        } else {
-          guard let type = arguments.value("--type") else {
-            throw ToolError.usage("There is no record \(id) yet, and a new one needs --type.")
-          }
-          record = try Record(type: type, id: id)
-        }
-        for key in arguments.allValues("--remove") { try record.set(nil, forKey: key) }
-        for value in values { try record.set(try value.value(in: zone), forKey: value.key) }
-        return try transaction.save(record)
-      }
-      if isNewZone { try invocation.note("made zone \(zone)") }
+      let (saved, former, isNewZone) = try invocation.save(values, in: database)
+      if isNewZone { try invocation.note("made zone \(saved.id.zone)") }
       try invocation.tellOfNewKinds(in: saved, former, set: values.map(\.key), known)
       try invocation.tellOfNewNames(
         in: saved, set: values.map(\.key), removed: arguments.allValues("--remove"), known)
@@ -61,6 +43,48 @@ extension Commands {
 }
 
 extension Invocation {
+  /// Saves the record that the arguments of `put` name, with values, in its zone.
+  /// - Parameter isTrial: assets are opened, and not saved: a large one does not fit in memory.
+  /// - Returns: the record as it was saved; that from before, nil for a new one; whether its zone was made.
+  fileprivate func save(
+    _ values: [Assignment], in database: Database, isTrial: Bool = false
+  ) throws -> (saved: Record, former: Record?, isNewZone: Bool) {
+    let zone = try zone(arguments[1], in: database)
+    let id = try Record.ID(arguments[2], in: zone)
+    var isNewZone = false
+    var former: Record?
+    let saved = try database.write { transaction in
+      if try !transaction.zones().contains(where: { $0.id == zone }) {
+        try transaction.save(Zone(zone))
+        isNewZone = true
+      }
+      var record: Record
+      if let existing = try transaction.record(id) {
+        record = existing
+        former = existing
+        if let type = arguments.value("--type"), type != existing.type {
+          throw ToolError.usage("\(id) is a \(existing.type), and a record never changes its type.")
+        }
+      } else {
+        guard let type = arguments.value("--type") else {
+          throw ToolError.usage("There is no record \(id) yet, and a new one needs --type.")
+        }
+        record = try Record(type: type, id: id)
+      }
+      for key in arguments.allValues("--remove") { try record.set(nil, forKey: key) }
+      for value in values {
+        let content = try value.value(in: zone)
+        try record.set(content, forKey: value.key)
+        if isTrial, case .asset(let asset) = content {
+          try asset.tryReading()
+          try record.set(nil, forKey: value.key)
+        }
+      }
+      return try transaction.save(record)
+    }
+    return (saved, former, isNewZone)
+  }
+
   /// Says where a value is of another kind than the one before it, or than those of other records: text in the place of a number is
   /// found by no condition on numbers. Whole numbers and others are compared with each other.
   /// - Parameters:
@@ -110,5 +134,13 @@ extension Invocation {
         "daybook: no record of type \(ShownText.escaped(record.type)) has the key \(ShownText.escaped(key))."
           + Spelling.question(for: key, among: fields))
     }
+  }
+}
+
+extension Asset {
+  /// Throws when the content cannot be read; reads no more than its first piece.
+  fileprivate func tryReading() throws {
+    struct Enough: Error {}
+    do { try readContent { _ in throw Enough() } } catch is Enough {}
   }
 }

@@ -4,9 +4,13 @@ extension Invocation {
   /// Says on standard error that a query has a type or key that the database does not know: it finds nothing then, as if all was well.
   /// - Parameter shown: keys of the fields that are asked for.
   func warn(ofUnknownNamesIn query: Query, shown: [String] = [], _ database: Database) throws {
-    // What is no query is said first.
-    _ = try database.explain(query)
-    try warn(ofUnknownType: query.recordType, keys: query.keys + shown, in: database.schema(), database)
+    do {
+      // What is no query is said first.
+      _ = try database.explain(query)
+      try warn(ofUnknownType: query.recordType, keys: query.keys + shown, in: database.schema(), database)
+    } catch let error as DatabaseError where error.code == .corrupted {
+      // What can be found is printed all the same.
+    }
   }
 
   /// The same of a command that prints what it can of a damaged database: then nothing is said of names.

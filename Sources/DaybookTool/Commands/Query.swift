@@ -28,7 +28,8 @@ extension Commands {
     details: """
       TYPE is a record type, or '*' for all. Without --sort the records come by zone and name, a zone after the other, and --explain
       has a plan for each. The lines are those of dump. Results are read in pages of 10,000: that is the limit of a plan without
-      --limit. A type or key that the database does not know is told on standard error.
+      --limit. A type or key that the database does not know is told on standard error. Records that cannot be read any more are
+      left out and named there; the status is then 3.
       \(predicateHelp)
       """
   ) { invocation in
@@ -123,37 +124,68 @@ extension Invocation {
       throw ToolError.usage("--json and --format \(format.rawValue) exclude each other.")
     }
     let keys = shownKeys
+    let counts = arguments.has("--count")
     let withMetadata = arguments.has("--metadata")
     let snapshot = try database.snapshot()
+    func show(_ record: Record) throws {
+      try output.append { bytes in
+        try format.append(record, withMetadata: withMetadata, to: &bytes)
+        if format == .text { bytes.append(0x0A) }
+      }
+    }
     var rest = query.limit ?? .max
     var count = 0
+    var damage = Damage(errors)
+    /// Why records were looked at one by one.
+    var obstacle: DatabaseError?
     for var own in try queries(query, database) where rest > 0 {
-      if arguments.has("--count") {
+      if counts {
         if query.limit != nil { own.limit = rest }
-        let found = try snapshot.count(own)
+        var found = 0
+        do throws(DatabaseError) { found = try snapshot.count(own) } catch {
+          guard error.code == .corrupted else { throw error }
+          obstacle = error
+          try forEachIntactMatch(own, limit: rest, database, snapshot, &damage) { _ in found += 1 }
+        }
         count += found
         rest -= found
         continue
       }
       var cursor: Query.Cursor?
+      /// What was printed of this query: in the order of names the last record.
+      var shown: [Record.ID] = []
       repeat {
         own.limit = min(rest, Self.recordsPerPage)
-        let page = try snapshot.query(own, after: cursor, desiredKeys: keys)
-        for record in page.records {
-          try output.append { bytes in
-            try format.append(record, withMetadata: withMetadata, to: &bytes)
-            if format == .text { bytes.append(0x0A) }
+        let page: Query.Page
+        do throws(DatabaseError) { page = try snapshot.query(own, after: cursor, desiredKeys: keys) } catch {
+          guard error.code == .corrupted else { throw error }
+          obstacle = error
+          try forEachIntactMatch(
+            own, isByName: query.sort.isEmpty, behind: shown, limit: rest, desiredKeys: keys, database, snapshot, &damage
+          ) { record in
+            try show(record)
+            rest -= 1
           }
+          break
         }
+        for record in page.records { try show(record) }
+        if query.sort.isEmpty { shown = page.records.suffix(1).map(\.id) } else { shown += page.records.map(\.id) }
         rest -= page.records.count
         cursor = page.next
       } while cursor != nil && rest > 0
     }
-    if arguments.has("--count") {
+    if counts {
       let object: JSONValue = ["count": .count(count)]
       try output.line(arguments.has("--json") ? object.json : "\(count)")
     }
-    return .done
+    try damage.tell(counts ? "counted" : query.limit == nil ? "printed" : "printed, up to the limit")
+    guard let obstacle else { return .done }
+    if damage.isEmpty {
+      // An index, or a record behind the limit.
+      try note("daybook: \(obstacle.message)")
+      try note("  What was asked for is complete all the same. Run `daybook check` for the places of the damage.")
+    }
+    return .damaged
   }
 
   fileprivate func explain(_ query: Query, _ database: Database) throws -> ExitStatus {

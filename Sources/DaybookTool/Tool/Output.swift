@@ -103,6 +103,15 @@ package final class Output {
     buffer.removeAll(keepingCapacity: true)
   }
 
+  /// Whether `finish` would put this in the place of a file that has content.
+  func hasFileInItsPlace() throws -> Bool {
+    // What leads to an open descriptor is written to as it is.
+    guard case .place = sink, !name.hasPrefix("/dev/"), !name.hasPrefix("/proc/") else { return false }
+    let target = URL(fileURLWithPath: name).resolvingSymlinksInPath().path
+    guard let found = try? FileManager.default.attributesOfItem(atPath: target) else { return false }
+    return found[.type] as? FileAttributeType == .typeRegular && (found[.size] as? NSNumber)?.intValue != 0
+  }
+
   /// Writes the rest and gives a file its name. Without it what was made goes away again.
   func finish() throws {
     try flush()
