@@ -181,7 +181,8 @@ extension Substring: RecordNameConvertible {
 }
 
 extension UUID: RecordNameConvertible {
-  /// The UUID as text, in capital letters.
+  /// The UUID as text, in capital letters. A record that another program named in small letters is another one: its name is
+  /// `uuidString.lowercased()`.
   public var recordName: String { uuidString }
 }
 

@@ -33,6 +33,32 @@ struct RecordNameTests {
     #expect(error?.code == .invalidIdentity && error?.facts.found == String(id - 1))
   }
 
+  struct Held: RecordCodable, Equatable {
+    static let recordNameKey = "key"
+    var key: UUID
+    var text: String
+    var systemFields: Data?
+  }
+
+  @Test("a record whose name is a UUID in small letters is saved, updated and deleted as itself by a type with system fields")
+  func smallLetters() throws {
+    let database = try Database.inMemory()
+    let key = UUID()
+    var record = try Record(type: "Held", id: Record.ID(key.uuidString.lowercased()))
+    record["text"] = "a"
+    try database.save(record)
+    var value = try #require(try database.fetchAll(Held.self).first)
+    #expect(value.key == key)
+    value.text = "b"
+    try database.save(&value)
+    try database.update(Held.self, key.uuidString.lowercased()) { $0.text += "c" }
+    #expect(try database.fetchAll(Held.self).map(\.text) == ["bc"])
+    // A new value, and no fetch, finds it by its capitals.
+    #expect(try database.fetch(Held.self, key) == nil)
+    #expect(try database.delete(value))
+    #expect(try database.count(Held.self) == 0)
+  }
+
   @Test("a field's number still has to fit")
   func largeField() throws {
     let value = Counted(id: .max, text: "", count: .max)
