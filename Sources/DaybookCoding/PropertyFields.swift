@@ -30,11 +30,25 @@ struct PropertyFields {
   func place(
     of property: PredicateTranslation.PropertyName, _ valueType: Any.Type
   ) throws(DatabaseError) -> PredicateTranslation.Place {
-    switch property {
-    case .stored(let name): try place(of: name, valueType)
-    case .declared(let field): try place(declared: field, valueType)
-    }
+    var place =
+      switch property {
+      case .stored(let name): try self.place(of: name, valueType)
+      case .declared(let field): try self.place(declared: field, valueType)
+      }
+    let element = (valueType as? any ListOfElements.Type)?.elementType ?? valueType
+    place.unknown = (element as? any RecordEnum.Type).flatMap { Self.unknownValues(of: $0) }
+    return place
   }
+
+  /// What raw values are that no case of an enum has; nil where decoding refuses them.
+  private static func unknownValues<E: RecordEnum>(of type: E.Type) -> PredicateTranslation.UnknownValues? {
+    func value(_ raw: Any) -> Record.Value? { (raw as? any RecordValueConvertible)?.recordValue }
+    guard let standIn = E.fallback.flatMap({ value($0.rawValue) }) else { return nil }
+    let cases = (E.self as? any CaseIterable.Type).map { allCases(of: $0) }
+    return .init(standIn: standIn, known: cases?.compactMap { ($0 as? E).flatMap { value($0.rawValue) } })
+  }
+
+  private static func allCases<C: CaseIterable>(of type: C.Type) -> [Any] { type.allCases.map { $0 } }
 
   /// The place of a property whose field the type declares. Rules are for coding keys, which this is none of: it has the rule of the key
   /// that becomes this field.

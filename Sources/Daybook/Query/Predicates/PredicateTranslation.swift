@@ -123,12 +123,29 @@ package struct PredicateTranslation {
     let fallback: Record.Value?
     /// Why the field's values are not compared with those of the property, where they have another form.
     let otherForm: DatabaseError?
+    /// What stored values are that the property's type does not know.
+    package var unknown: UnknownValues?
 
     package init(key: String, fallback: Record.Value? = nil, otherForm: DatabaseError? = nil) {
       self.key = key
       self.fallback = fallback
       self.otherForm = otherForm
     }
+  }
+
+  /// Stored values that a type does not know are another one to Swift: raw values of cases that a newer version has.
+  package struct UnknownValues {
+    /// What they are to Swift.
+    let standIn: Record.Value
+    /// All values that the type knows; nil when it does not tell.
+    let known: [Record.Value]?
+
+    package init(standIn: Record.Value, known: [Record.Value]?) {
+      self.standIn = standIn
+      self.known = known.map { $0.contains(standIn) ? $0 : $0 + [standIn] }
+    }
+
+    func seen(_ value: Record.Value) -> Record.Value { known.map { $0.contains(value) } ?? true ? value : standIn }
   }
 
   /// What is known of where a property is.
@@ -275,12 +292,39 @@ extension PredicateTranslation {
   ) throws(DatabaseError) -> Query.Predicate {
     let (field, _, place) = try field(of: property)
     if let otherForm = place.otherForm { throw otherForm }
-    let condition = Query.Predicate(Query.Condition(field, test))
+    let condition = try self.condition(field, test, place.unknown, expression)
     // An element is none of a list's default: the list is asked, when all is known that one element has to pass.
     guard !property.isElement, let fallback = place.fallback ?? property.fallback else { return condition }
-    guard let value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
+    guard var value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
+    if let unknown = place.unknown { value = unknown.seen(value) }
     let known = Query.Predicate(Query.Condition(Query.Field("value"), test))
     return try passes(known, value, in: "value") ? field.isAbsent.or(condition) : condition
+  }
+
+  /// A condition on a field whose values the type may not know.
+  ///
+  /// Constants are values that it knows: only the one that unknown values are makes a difference.
+  private func condition<E: PredicateExpression>(
+    _ field: Query.Field, _ test: Query.Condition.Test, _ unknown: UnknownValues?, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
+    let condition = Query.Predicate(Query.Condition(field, test))
+    guard let unknown else { return condition }
+    var isOfUnknown = false
+    test.forEachConstant { value in
+      if value == unknown.standIn || value.elements?.contains(unknown.standIn) == true { isOfUnknown = true }
+    }
+    guard isOfUnknown else { return condition }
+    if let known = unknown.known, !field.isAny {
+      let isKnown = Query.Predicate(Query.Condition(field, .isIn(known)))
+      switch test {
+      case .compare(.equal, .value(unknown.standIn)), .isIn: return condition || (!field.isAbsent && !isKnown)
+      case .compare(.notEqual, .value(unknown.standIn)): return condition && isKnown
+      default: break
+      }
+    }
+    throw refusal(
+      expression,
+      "The fallback of an enum is found where the enum is CaseIterable, and not in lists; filter in Swift otherwise.")
   }
 
   private func passes(_ predicate: Query.Predicate, _ value: Record.Value, in key: String) throws(DatabaseError) -> Bool {
