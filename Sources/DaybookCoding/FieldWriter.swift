@@ -27,6 +27,13 @@ struct FieldWriter {
 
   private func isThere(_ value: Record.Value, _ field: String) -> Bool {
     guard let known = record[field] as Record.Value? else { return false }
+    // A decoded URL leads to a copy of the content: it has not become another one.
+    switch (known, value) {
+    case (.asset(let stored), .asset(let new)): return stored == new || stored.isContent(of: new)
+    case (.assets(let stored), .assets(let new)):
+      return stored.count == new.count && zip(stored, new).allSatisfy { $0 == $1 || $0.isContent(of: $1) }
+    default: break
+    }
     // One and 1.0 are equal, and are stored in two ways.
     return known.kind == value.kind && known == value
   }

@@ -27,9 +27,50 @@ struct PropertyFields {
     keys = probe.keys
   }
 
-  func place(of property: String, _ valueType: Any.Type) throws(DatabaseError)
-    -> PredicateTranslation.Place
-  {
+  func place(
+    of property: PredicateTranslation.PropertyName, _ valueType: Any.Type
+  ) throws(DatabaseError) -> PredicateTranslation.Place {
+    var place =
+      switch property {
+      case .stored(let name): try self.place(of: name, valueType)
+      case .declared(let field): try self.place(declared: field, valueType)
+      }
+    let element = (valueType as? any ListOfElements.Type)?.elementType ?? valueType
+    place.unknown = (element as? any RecordEnum.Type).flatMap { Self.unknownValues(of: $0) }
+    return place
+  }
+
+  /// What raw values are that no case of an enum has; nil where decoding refuses them.
+  private static func unknownValues<E: RecordEnum>(of type: E.Type) -> PredicateTranslation.UnknownValues? {
+    func value(_ raw: Any) -> Record.Value? { (raw as? any RecordValueConvertible)?.recordValue }
+    guard let standIn = E.fallback.flatMap({ value($0.rawValue) }) else { return nil }
+    let cases = (E.self as? any CaseIterable.Type).map { allCases(of: $0) }
+    return .init(standIn: standIn, known: cases?.compactMap { ($0 as? E).flatMap { value($0.rawValue) } })
+  }
+
+  private static func allCases<C: CaseIterable>(of type: C.Type) -> [Any] { type.allCases.map { $0 } }
+
+  /// The place of a property whose field the type declares. Rules are for coding keys, which this is none of: it has the rule of the key
+  /// that becomes this field.
+  private func place(declared field: String, _ valueType: Any.Type) throws(DatabaseError) -> PredicateTranslation.Place {
+    let key = rules.keys.sorted().first { self.field(ofPath: $0) == field }
+    switch key.flatMap({ rules[$0] }) {
+    case .default(let value)?: return .init(key: field, fallback: value)
+    case .parent?: return .init(key: "parent")
+    case .ignored?: throw hasNoField(field)
+    case .encrypted?: throw isEncrypted(field)
+    case .date(.native)?, .data(.bytes)?, .reference?: return .init(key: field)
+    case nil: return .init(key: field, otherForm: isStoredAsItIs(valueType) ? nil : coded(field))
+    case .json?, .flattened?, .asset?, .locationText?, .date?, .data?: return .init(key: field, otherForm: coded(field))
+    }
+  }
+
+  /// The field of a rule's key, which has those of the flattened values around it in front: `address.street`.
+  private func field(ofPath path: String) -> String {
+    path.split(separator: ".", omittingEmptySubsequences: false).map { options.field(of: String($0)) }.joined(separator: "_")
+  }
+
+  private func place(of property: String, _ valueType: Any.Type) throws(DatabaseError) -> PredicateTranslation.Place {
     if let keys, keys.init(stringValue: property) == nil {
       throw refusal(
         "The coding key of a property is spelled otherwise; the type can declare its field as RecordKeyPaths.",
@@ -46,22 +87,28 @@ struct PropertyFields {
     switch rules[property] {
     case .default(let value)?: fallback = value
     case .parent?: return .init(key: "parent")
-    case .ignored?: throw refusal("The property has no field, so that no query finds it.", property)
-    case .encrypted?: throw refusal("A query does not see encrypted values.", property)
+    case .ignored?: throw hasNoField(property)
+    case .encrypted?: throw isEncrypted(property)
     case .date(.native)?, .data(.bytes)?, .reference?: break
     case nil:
       guard isStoredAsItIs(valueType) else { throw coded(property) }
     case .json?, .flattened?, .asset?, .locationText?, .date?, .data?: throw coded(property)
     }
-    if property == "systemFields" {
-      throw refusal("The property has no field, so that no query finds it.", property)
-    }
+    if property == "systemFields" { throw hasNoField(property) }
     return .init(key: options.field(of: property), fallback: fallback)
   }
 
   /// The field of a property, for an order or an index.
   func field(of property: AnyKeyPath) throws(DatabaseError) -> Query.Field {
     try PredicateTranslation.field(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
+  }
+
+  private func hasNoField(_ property: String) -> DatabaseError {
+    refusal("The property has no field, so that no query finds it.", property)
+  }
+
+  private func isEncrypted(_ property: String) -> DatabaseError {
+    refusal("A query does not see encrypted values.", property)
   }
 
   private func coded(_ property: String) -> DatabaseError {

@@ -134,6 +134,9 @@ extension RecordEncodable where Self: Identifiable, ID: RawRepresentable, ID.Raw
 ///
 /// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. Encoding such a value again stores the
 /// fallback's raw value.
+///
+/// A predicate that names the fallback (`#Predicate { $0.kind == .unknown }`) finds the unknown raw values, too, if the enum is
+/// `CaseIterable`: only then it is known which these are. Otherwise it is refused.
 public protocol RecordEnum: RawRepresentable, Codable {
   /// The case that stands for unknown raw values; nil refuses them. The default of a `CaseIterable` enum is its first case.
   static var fallback: Self? { get }
@@ -181,7 +184,8 @@ extension Substring: RecordNameConvertible {
 }
 
 extension UUID: RecordNameConvertible {
-  /// The UUID as text, in capital letters.
+  /// The UUID as text, in capital letters. A record that another program named in small letters is another one: its name is
+  /// `uuidString.lowercased()`.
   public var recordName: String { uuidString }
 }
 

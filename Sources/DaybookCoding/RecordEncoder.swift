@@ -39,7 +39,8 @@ public struct RecordEncoder: Sendable {
 
   /// A record with the fields of a value: only those that differ become changes of it, and all others stay as they are.
   ///
-  /// The name of the value is not asked for.
+  /// The name of the value is not asked for. A file is no change where it is the copy of the stored content that decoding gave; of a content that
+  /// lies in the record a file of its size is read and compared.
   /// - Throws: as ``encode(_:)`` does; `recordTypeMismatch` for a record of another type.
   public func encode<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Record {
     guard record.type == T.recordType else {

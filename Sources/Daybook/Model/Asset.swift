@@ -166,6 +166,19 @@ extension Asset {
   /// Whether the content has its name: saved already, or about to be.
   package var isStored: Bool { storage.digest != nil }
 
+  /// Whether a file has this stored content: the copy that was handed out of it, as it was then, or one of a content that lies in the record, and
+  /// is small enough to be compared.
+  package func isContent(of file: Asset) -> Bool {
+    guard case .file(let url, let state) = file.storage.source, byteCount == file.byteCount, let digest = storage.digest else {
+      return false
+    }
+    switch storage.source {
+    case .stored(let library): return library.hasHandedOut(AssetDigest(digest), url.path, state)
+    case .memory(let data): return (try? file.content()) == data
+    case .file, .elsewhere, .held: return false
+    }
+  }
+
   /// Checks that the file is still what it was when the asset was made; other assets always are.
   ///
   /// - Throws: `assetFileNotFound` or `assetFileModified`.

@@ -171,6 +171,12 @@ package final class AssetLibrary: Sendable {
     return try stage(.bytes(buffer.view), digest, data.count)
   }
 
+  /// Whether a file is the copy of a content that was handed out, and has not been changed since.
+  func hasHandedOut(_ digest: AssetDigest, _ path: String, _ state: SourceState) -> Bool {
+    guard let copy = staging.withLock({ $0.copies[digest] }) else { return false }
+    return copy.path == path && copy.state == state
+  }
+
   /// Before a file is handed out: what lies beside the database has its rights as they are now.
   private func prepareToStage() throws(DatabaseError) {
     do { try store.checkProcess() } catch { throw DatabaseError(error) }

@@ -72,8 +72,10 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   @inline(__always)
   private func encode(integer value: some FixedWidthInteger, forKey key: Key) throws {
-    let number = try scope.integer(value, FieldTarget(field: key.stringValue, key: key, above: above, rule: nil))
-    try scope.put(number, key, above)
+    if let number = Int64(exactly: value) { return try scope.put(.int(number), key, above) }
+    // Only a field has to hold it: the name of a record has its digits.
+    guard let target = try scope.field(key, above) else { return try scope.put(.string(String(value)), key, above) }
+    _ = try scope.integer(value, target)
   }
   func encode(_ value: Int, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
   func encode(_ value: Int8, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }

@@ -13,9 +13,11 @@ enum ConstantValue {
     guard let constant = unwrapped(constant) else { return nil }
     switch constant {
     case let id as UUID: return .string(id.uuidString)
-    case let ids as [UUID]: return .strings(ids.map(\.uuidString))
+    // An empty list of anything is one of UUIDs to a cast.
+    case let ids as [UUID] where type(of: constant) == [UUID].self: return .strings(ids.map(\.uuidString))
     // A text, of which one number may have several.
-    case is Decimal, is [Decimal], is URL, is [URL]: break
+    case is Decimal, is URL: break
+    case _ where type(of: constant) == [Decimal].self || type(of: constant) == [URL].self: break
     // In a record the elements have an order that the constant does not have.
     case is any SetAlgebra where !(constant is any RawRepresentable): break
     case let value as any RecordValueConvertible: return try value.checkedRecordValue()

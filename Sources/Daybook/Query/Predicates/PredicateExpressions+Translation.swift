@@ -203,7 +203,8 @@ extension PredicateExpressions.SequenceContainsWhere: TranslatedExpression {
     let parts = if case .or(let parts) = test.term { parts } else { [test] }
     let isOfElements = parts.allSatisfy { if case .condition(let condition) = $0.term { condition.field.isAny } else { false } }
     guard isOfElements else { throw translation.refusal(self) }
-    return .predicate(test)
+    property.isElement = false
+    return .predicate(try translation.elements(of: property, test))
   }
 }
 

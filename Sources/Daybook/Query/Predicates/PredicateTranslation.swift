@@ -59,11 +59,10 @@ extension Query.Predicate {
   ///   that records do not have (enums), sets in whole, and properties whose key is not known. Fetch by the rest of the predicate
   ///   then, and filter the result in Swift.
   public init<Input>(_ predicate: FoundationPredicate<Input>) throws(DatabaseError) {
-    try self.init(predicate) { (property, _) throws(DatabaseError) in .init(key: property) }
+    try self.init(predicate) { (property, _) throws(DatabaseError) in .init(key: property.text) }
   }
 
   /// The same for a coder that knows where it puts the properties of the type.
-  /// - Parameter place: of a property by its name and type, where the type declares no key.
   package init<Input>(
     _ predicate: FoundationPredicate<Input>, place: @escaping PredicateTranslation.Places
   ) throws(DatabaseError) {
@@ -122,15 +121,49 @@ package struct PredicateTranslation {
     let key: String
     /// What the property is where the record has no such field; nil of one that every record has, and of an optional.
     let fallback: Record.Value?
+    /// Why the field's values are not compared with those of the property, where they have another form.
+    let otherForm: DatabaseError?
+    /// What stored values are that the property's type does not know.
+    package var unknown: UnknownValues?
 
-    package init(key: String, fallback: Record.Value? = nil) {
+    package init(key: String, fallback: Record.Value? = nil, otherForm: DatabaseError? = nil) {
       self.key = key
       self.fallback = fallback
+      self.otherForm = otherForm
+    }
+  }
+
+  /// Stored values that a type does not know are another one to Swift: raw values of cases that a newer version has.
+  package struct UnknownValues {
+    /// What they are to Swift.
+    let standIn: Record.Value
+    /// All values that the type knows; nil when it does not tell.
+    let known: [Record.Value]?
+
+    package init(standIn: Record.Value, known: [Record.Value]?) {
+      self.standIn = standIn
+      self.known = known.map { $0.contains(standIn) ? $0 : $0 + [standIn] }
+    }
+
+    func seen(_ value: Record.Value) -> Record.Value { known.map { $0.contains(value) } ?? true ? value : standIn }
+  }
+
+  /// What is known of where a property is.
+  package enum PropertyName {
+    /// Its name in Swift.
+    case stored(String)
+    /// The field that the type declares for it, in ``RecordKeyPaths``.
+    case declared(String)
+
+    var text: String {
+      switch self {
+      case .stored(let name), .declared(let name): name
+      }
     }
   }
 
   /// The place of a property by its name and type.
-  package typealias Places = (_ property: String, _ type: Any.Type) throws(DatabaseError) -> Place
+  package typealias Places = (_ property: PropertyName, _ type: Any.Type) throws(DatabaseError) -> Place
 
   let place: Places
   var bindings: [PredicateExpressions.VariableID: Side] = [:]
@@ -190,22 +223,32 @@ extension PredicateTranslation {
   /// The field that a property is in.
   private func field(
     of property: Property
-  ) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool, fallback: Record.Value?) {
+  ) throws(DatabaseError) -> (field: Query.Field, isDeclared: Bool, place: Place) {
     guard let path = property.path else {
       throw DatabaseError(.invalidArguments, "A predicate names properties of the value, not the value itself.")
     }
+    let valueType = type(of: path).valueType
     let declared = (type(of: path).rootType as? any RecordKeyPaths.Type)?.anyKeyPaths ?? [:]
     let keys = declared.filter { $0.value == path }.keys
     // Of two keys of a property the first one, whatever the order of the dictionary is.
-    if let key = keys.min() { return (queryField(key, property), true, nil) }
+    if let key = keys.min() {
+      let place = try place(.declared(key), valueType)
+      // Without the value around it there is no property, and so no default of it.
+      if place.fallback != nil, path.debugDescription.contains(where: { $0 == "!" || $0 == "?" }) {
+        throw DatabaseError(
+          .invalidArguments, "A query does not tell the default of a property from nil of the value that it lies in.",
+          facts: .init(key: key))
+      }
+      return (queryField(place.key, property), true, place)
+    }
     // Of one without a size Swift says another's name.
     guard property.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
       throw DatabaseError(
         .invalidArguments, "The key of a property is not known; the type can declare it as RecordKeyPaths.",
         facts: .init(found: path.debugDescription))
     }
-    let place = try place(name, type(of: path).valueType)
-    return (queryField(place.key, property), false, place.fallback)
+    let place = try place(.stored(name), valueType)
+    return (queryField(place.key, property), false, place)
   }
 
   private func queryField(_ key: String, _ property: Property) -> Query.Field {
@@ -216,7 +259,6 @@ extension PredicateTranslation {
   }
 
   /// The field that a property is in, for what names properties without a predicate: orders, indexes.
-  /// - Parameter place: of a property by its name and type, where the type declares no key.
   /// - Throws: `invalidArguments` for a property whose field is not known, and for one that is in several fields or has no order.
   package static func field(of path: AnyKeyPath, place: @escaping Places) throws(DatabaseError) -> Query.Field {
     let valueType = type(of: path).valueType
@@ -248,18 +290,60 @@ extension PredicateTranslation {
   func condition<E: PredicateExpression>(
     _ property: Property, _ test: Query.Condition.Test, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
-    let (field, _, stored) = try field(of: property)
+    let (field, _, place) = try field(of: property)
+    if let otherForm = place.otherForm { throw otherForm }
+    let condition = try self.condition(field, test, place.unknown, expression)
+    // An element is none of a list's default: the list is asked, when all is known that one element has to pass.
+    guard !property.isElement, let fallback = place.fallback ?? property.fallback else { return condition }
+    guard var value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
+    if let unknown = place.unknown { value = unknown.seen(value) }
+    let known = Query.Predicate(Query.Condition(Query.Field("value"), test))
+    return try passes(known, value, in: "value") ? field.isAbsent.or(condition) : condition
+  }
+
+  /// A condition on a field whose values the type may not know.
+  ///
+  /// Constants are values that it knows: only the one that unknown values are makes a difference.
+  private func condition<E: PredicateExpression>(
+    _ field: Query.Field, _ test: Query.Condition.Test, _ unknown: UnknownValues?, _ expression: E
+  ) throws(DatabaseError) -> Query.Predicate {
     let condition = Query.Predicate(Query.Condition(field, test))
-    guard let fallback = stored ?? property.fallback else { return condition }
-    guard let value = try ConstantValue.value(of: fallback, expression, self) else { throw refusal(expression) }
+    guard let unknown else { return condition }
+    var isOfUnknown = false
+    test.forEachConstant { value in
+      if value == unknown.standIn || value.elements?.contains(unknown.standIn) == true { isOfUnknown = true }
+    }
+    guard isOfUnknown else { return condition }
+    if let known = unknown.known, !field.isAny {
+      let isKnown = Query.Predicate(Query.Condition(field, .isIn(known)))
+      switch test {
+      case .compare(.equal, .value(unknown.standIn)), .isIn: return condition || (!field.isAbsent && !isKnown)
+      case .compare(.notEqual, .value(unknown.standIn)): return condition && isKnown
+      default: break
+      }
+    }
+    throw refusal(
+      expression,
+      "The fallback of an enum is found where the enum is CaseIterable, and not in lists; filter in Swift otherwise.")
+  }
+
+  private func passes(_ predicate: Query.Predicate, _ value: Record.Value, in key: String) throws(DatabaseError) -> Bool {
     var record = try Record(type: "Fallback")
-    record["value"] = value
-    let passes = Query.Predicate(Query.Condition(Query.Field("value"), test)).matches(record)
-    return passes ? field.isAbsent || condition : condition
+    try record.set(value, forKey: key)
+    return predicate.matches(record)
+  }
+
+  /// What is asked of the elements of a list, where the records without the field have the list of the default.
+  func elements(of property: Property, _ test: Query.Predicate) throws(DatabaseError) -> Query.Predicate {
+    let (field, _, place) = try field(of: property)
+    guard let fallback = place.fallback, try passes(test, fallback, in: field.name) else { return test }
+    return field.isAbsent.or(test)
   }
 
   func absence<E: PredicateExpression>(of property: Property, _ expression: E) throws(DatabaseError) -> Query.Predicate {
-    let (field, isDeclared, _) = try field(of: property)
+    let (field, isDeclared, place) = try field(of: property)
+    // With a default it is never nil.
+    if place.fallback != nil { return .false }
     // Whatever is not one value is in several fields, or in one, as its coder says.
     guard isDeclared || ConstantValue.isOneValue(property.path.map { type(of: $0).valueType }) else {
       throw DatabaseError(
