@@ -53,6 +53,10 @@ struct PropertyFields {
   /// The place of a property whose field the type declares. Rules are for coding keys, which this is none of: it has the rule of the key
   /// that becomes this field.
   private func place(declared field: String, _ valueType: Any.Type) throws(DatabaseError) -> PredicateTranslation.Place {
+    if field == type.recordNameKey {
+      let valueType = (valueType as? any ListOfElements.Type)?.elementType ?? valueType
+      return .init(key: "recordName", otherForm: Self.isText(valueType) ? nil : isNoText(field))
+    }
     let key = rules.keys.sorted().first { self.field(ofPath: $0) == field }
     switch key.flatMap({ rules[$0] }) {
     case .default(let value)?: return .init(key: field, fallback: value)
@@ -78,8 +82,7 @@ struct PropertyFields {
     }
     if property == type.recordNameKey {
       guard Self.isText(valueType) else {
-        throw refusal(
-          "The name of a record is text, and the property that has it is none.", property)
+        throw isNoText(property)
       }
       return .init(key: "recordName")
     }
@@ -101,6 +104,10 @@ struct PropertyFields {
   /// The field of a property, for an order or an index.
   func field(of property: AnyKeyPath) throws(DatabaseError) -> Query.Field {
     try PredicateTranslation.field(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
+  }
+
+  private func isNoText(_ property: String) -> DatabaseError {
+    refusal("The name of a record is text, and the property that has it is none.", property)
   }
 
   private func hasNoField(_ property: String) -> DatabaseError {

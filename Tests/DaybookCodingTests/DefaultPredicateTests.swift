@@ -185,6 +185,28 @@ struct DefaultPredicateTests {
     }
   }
 
+  struct Named: RecordCodable, Identifiable, RecordKeyPaths {
+    static let recordNameKey = "id"
+    var id: String
+    var note: String
+    static var recordKeyPaths: [String: PartialKeyPath<Named>] { ["id": \.id] }
+  }
+
+  struct Numbered: RecordCodable, Identifiable, RecordKeyPaths {
+    static let recordNameKey = "id"
+    var id: Int
+    static var recordKeyPaths: [String: PartialKeyPath<Numbered>] { ["id": \.id] }
+  }
+
+  @Test("a declared property that is the name alone is looked for as the name")
+  func declaredName() throws {
+    let database = try Database.inMemory()
+    try database.save([Named(id: "a", note: "1"), Named(id: "b", note: "2")])
+    #expect(try database.fetchAll(Named.self, where: #Predicate { $0.id == "b" }).map(\.note) == ["2"])
+    let error = #expect(throws: DatabaseError.self) { try database.count(Numbered.self, where: #Predicate { $0.id == 1 }) }
+    #expect(error?.code == .invalidArguments)
+  }
+
   @Test(
     "a property with a declared field keeps its rule: what is encrypted, or has another form, is refused, not looked for in vain"
   )
