@@ -20,7 +20,7 @@ struct DamagedReadTests {
       "import", file, try bench.write("name,title,group,down\n\(rows)\n", to: "rows.csv"), "--id", "name", "--type", "Movie",
       "--zone", "Z")
     try bench.good("put", file, "A", "first", "--type", "Movie", "title=another zone", "group=9", "down=1")
-    // A compacted file has its commits behind it: what is damaged is a record, not the end of the log.
+    // A compacted file has its commits after it: what is damaged is a record, not the end of the log.
     try bench.good("compact", file)
     var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
     let word = Array("number 300 of all".utf8)

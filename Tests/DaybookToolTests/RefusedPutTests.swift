@@ -14,7 +14,7 @@ struct RefusedPutTests {
   }
 
   @Test(
-    "a refused put left a new, empty database behind",
+    "a refused put left a new, empty database",
     arguments: [
       ["Z", "n", "x=1"], ["Z", "n\u{e9}", "--type", "T", "x=1"], ["Z", "", "--type", "T"], ["", "n", "--type", "T"],
       ["Z", "n", "--type", "no type", "x=1"], ["Z", "n", "--type", "T", "no key=1"], ["Z", "n", "--type", "T", "=1"],

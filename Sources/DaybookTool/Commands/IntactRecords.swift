@@ -34,7 +34,7 @@ struct Damage {
 
 /// The way past damage: record by record.
 extension Invocation {
-  /// Calls `body` with the records of a zone that can be read, from behind a name on, ordered by name.
+  /// Calls `body` with the records of a zone that can be read, those after a name, ordered by name.
   func forEachIntactRecord(
     in zone: Zone.ID, after last: String?, _ database: Database, _ snapshot: borrowing Snapshot, _ damage: inout Damage,
     _ body: (Record) throws -> Void
@@ -55,7 +55,7 @@ extension Invocation {
   }
 
   /// Calls `body` with what a query finds among the records that can be read, by zone and name, at most `limit` of them.
-  /// - Parameter last: the name to begin behind, in a query of one zone.
+  /// - Parameter last: the name to begin after, in a query of one zone.
   func forEachIntactMatch(
     _ query: Query, after last: String? = nil, limit: Int, _ database: Database, _ snapshot: borrowing Snapshot,
     _ damage: inout Damage, _ body: (Record) throws -> Void
@@ -81,7 +81,7 @@ extension Invocation {
   ///   - isByName: whether the order is that of names, in one zone.
   ///   - shown: what was printed already; by name the last is enough.
   func forEachIntactMatch(
-    _ query: Query, isByName: Bool, behind shown: [Record.ID], limit: Int, desiredKeys: [String]?, _ database: Database,
+    _ query: Query, isByName: Bool, after shown: [Record.ID], limit: Int, desiredKeys: [String]?, _ database: Database,
     _ snapshot: borrowing Snapshot, _ damage: inout Damage, _ body: (Record) throws -> Void
   ) throws {
     func shortened(_ record: Record) throws -> Record {

@@ -25,7 +25,8 @@ extension Commands {
     let values = try arguments.positionals.dropFirst(3).map { word throws(ToolError) in try Assignment(word) }
     var keys: Set<[UInt8]> = []
     for value in values where !keys.insert(Array(value.key.utf8)).inserted {
-      throw ToolError.usage("The key \(ShownText.escaped(value.key)) is given twice.", advice: "Usage: \(invocation.command.usage)")
+      throw ToolError.usage(
+        "The key \(ShownText.escaped(value.key)) is given twice.", advice: "Usage: \(invocation.command.usage)")
     }
     // What a new database would refuse is told by one in memory: no file is made for it.
     if !invocation.isThere(arguments[0]) { _ = try invocation.save(values, in: Database.inMemory(), isTrial: true) }

@@ -161,7 +161,7 @@ extension Invocation {
           guard error.code == .corrupted else { throw error }
           obstacle = error
           try forEachIntactMatch(
-            own, isByName: query.sort.isEmpty, behind: shown, limit: rest, desiredKeys: keys, database, snapshot, &damage
+            own, isByName: query.sort.isEmpty, after: shown, limit: rest, desiredKeys: keys, database, snapshot, &damage
           ) { record in
             try show(record)
             rest -= 1
@@ -181,7 +181,7 @@ extension Invocation {
     try damage.tell(counts ? "counted" : query.limit == nil ? "printed" : "printed, up to the limit")
     guard let obstacle else { return .done }
     if damage.isEmpty {
-      // An index, or a record behind the limit.
+      // An index, or a record after the limit.
       try note("daybook: \(obstacle.message)")
       try note("  What was asked for is complete all the same. Run `daybook check` for the places of the damage.")
     }
