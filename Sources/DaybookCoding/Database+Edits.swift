@@ -27,6 +27,8 @@ extension Transaction {
 
   /// Saves the records of values, in whatever order they refer to each other, and gives each value its new system fields, as
   /// saving one in place does.
+  /// - Throws: as saving the values does. Then no value has changed, also none of those that are saved in this transaction already: who
+  ///   catches the error and goes on has to fetch them, or to save them with `allKeys`.
   @discardableResult
   public func save<T: RecordCodable>(
     _ values: inout [T], in zone: Zone.ID = .default, policy: SavePolicy? = nil,

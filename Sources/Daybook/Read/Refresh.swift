@@ -3,8 +3,8 @@ import DaybookEngine
 extension Database {
   /// How far a read-only database follows the process that writes.
   public enum RefreshTarget: Sendable {
-    /// The commits that the writer has acknowledged, the last one up to about 10 ms later; all commits, when no process is
-    /// writing.
+    /// The commits that the writer has acknowledged, the last one up to about 10 ms later, after a compaction that long after the
+    /// first look at the new file; all commits, when no process is writing.
     case durable
     /// The same today. (At `.relaxed` the writer's own process sees commits before they are durable; other processes do not.)
     case visible
