@@ -45,6 +45,29 @@ struct DamagedReadTests {
     #expect(bench.run("query", damaged, "Other").output.isEmpty)
   }
 
+  @Test("get of a damaged file said that there is no zone, as if nothing was wrong")
+  func absent() throws {
+    let small = bench.path("small.daybook")
+    for name in ["a", "b", "c"] { try bench.good("put", small, "Library", name, "--type", "Movie", "title=\(name)") }
+    try bench.good("compact", small)
+    let sound = Array(try Data(contentsOf: URL(fileURLWithPath: small)))
+    var isTold = false
+    for place in stride(from: 4096, to: sound.count, by: 48) {
+      var bytes = sound
+      for index in place..<min(place + 4, bytes.count) { bytes[index] ^= 0x5A }
+      let broken = try bench.write(bytes, to: "broken.daybook")
+      for call in ["get", "history"] {
+        let outcome = bench.run(call, broken, "Library", "b")
+        #expect(outcome.status == 0 || outcome.status == 3, "\(call), \(place): \(outcome.errors)")
+        #expect(!outcome.errors.contains("put and import make"), "\(call), \(place): \(outcome.errors)")
+        let sentence = "The file is damaged, and in the part that can be read: There is no zone Library."
+        isTold = isTold || outcome.errors.contains(sentence)
+      }
+      try FileManager.default.removeItem(atPath: broken)
+    }
+    #expect(isTold)
+  }
+
   @Test("a limit holds in a damaged file, and what lies before the damage is told to be complete")
   func limit() throws {
     let outcome = bench.run("query", damaged, "Movie", "--limit", "3")

@@ -63,6 +63,20 @@ struct SlipTests {
     for kind in ["commit", "closed", "declarations"] { try bench.good("log", file, "--kind", kind) }
   }
 
+  @Test("import made texts of the numbers that a key had without a word; it tells that, and --strict refuses it")
+  func kindsOfImport() throws {
+    let rows = try bench.write("id,title,year,score\nblade,Blade Runner,unknown,8\n", to: "rows.csv")
+    let call = ["import", file, rows, "--zone", "Library", "--type", "Movie", "--id", "id"]
+    let strict = bench.run(call + ["--strict"])
+    #expect(strict.status == 6 && strict.errors.contains("key year: the values are of the kind string"), "\(strict.errors)")
+    #expect(try bench.records(file).count == 2)
+    let told = bench.run(call)
+    #expect(told.status == 0)
+    #expect(told.errors.contains("key year: the values are of the kind string; records of type Movie have int."))
+    // Whole numbers and others are compared with each other.
+    #expect(!told.errors.contains("key score") && !told.errors.contains("key title"), "\(told.errors)")
+  }
+
   @Test("put made text of a number without a word, and no condition found it any more")
   func otherKinds() throws {
     let text = try bench.good("put", file, "Library", "dune", "year=unknown")

@@ -105,7 +105,17 @@ extension Invocation {
   /// - Parameter status: wrong usage where the name limits what is looked at, a finding where it leads to a record.
   func unknownZone(_ name: String, in database: Database, _ status: ExitStatus) throws -> ToolError {
     let question = Spelling.question(for: name, among: try database.zones().map(\.id.name))
-    return ToolError(status, "There is no zone \(ShownText.escaped(name)).\(question)", advice: ToolError.zoneAdvice)
+    let sentence = "There is no zone \(ShownText.escaped(name)).\(question)"
+    return missing(status, sentence, advice: ToolError.zoneAdvice, in: database)
+  }
+
+  /// The error for what is not there. Of a damaged file it is not known what was there.
+  func missing(_ status: ExitStatus, _ sentence: String, advice: String, in database: Database) -> ToolError {
+    let recovery = database.lastRecovery
+    if recovery.lostSequences == nil, recovery.missingByteCount == 0 { return ToolError(status, sentence, advice: advice) }
+    return ToolError(
+      .damaged, "The file is damaged, and in the part that can be read: \(sentence)",
+      advice: "`daybook check FILE` says what is lost; `daybook salvage FILE COPY` copies what can be read.")
   }
 
   /// Whether only one zone is looked at.

@@ -14,9 +14,9 @@ extension Commands {
       let id = try Record.ID(invocation.arguments[2], in: zone)
       guard let record = try database.record(id) else {
         let question = Spelling.question(for: invocation.arguments[2], among: try database.firstNames(in: zone))
-        throw ToolError(
+        throw invocation.missing(
           .finding, "There is no record \(id).\(question)",
-          advice: "`daybook dump FILE --zone \(zone.name)` lists what is there.")
+          advice: "`daybook dump FILE --zone \(zone.name)` lists what is there.", in: database)
       }
       try invocation.print(record)
       return .done

@@ -18,7 +18,7 @@ extension Commands {
         "--on-existing", "ACTION",
         "What to do with a row whose record exists; replace when left out.",
         choices: ImportOptions.OnExisting.allCases.map(\.rawValue)),
-      .flag("--strict", "Refuse a key whose values have several kinds; in CSV, numbers and text."),
+      .flag("--strict", "Refuse a key whose values have several kinds, here or with those of FILE; in CSV, numbers and text."),
       .flag("--acknowledge", "Print the number of rows that are durable after each batch of 1,000."),
       .value(
         "--format", "FORMAT", "What the input is, if its name and first byte do not tell.",
@@ -63,7 +63,10 @@ extension Commands {
     let content = try importer.survey()
     try tell(content, options, invocation)
     return try invocation.writing(arguments[0], mayCreate: true) { database in
-      if case .rows = content { try database.write { transaction in try transaction.save(Zone(options.zone)) } }
+      if case .rows(let plan) = content {
+        try tellOfOtherKinds(plan, options, database, invocation)
+        try database.write { transaction in try transaction.save(Zone(options.zone)) }
+      }
       let acknowledges = arguments.has("--acknowledge")
       let report = try importer.save(content, into: database) { durableCount in
         guard acknowledges else { return }
@@ -96,6 +99,26 @@ extension Commands {
             + "\(key.cells == 1 ? "is no number, that" : "are no numbers, the first") of row \(Wording.count(key.row)), "
             + "line \(Wording.count(key.line)); empty cells would leave numbers")
       }
+    }
+    try invocation.errors.flush()
+  }
+
+  /// Says which keys get values of another kind than the type's records have; with `--strict` the first is refused.
+  private static func tellOfOtherKinds(
+    _ plan: ImportPlan, _ options: ImportOptions, _ database: Database, _ invocation: Invocation
+  ) throws {
+    let known = try database.schema().types
+    for column in plan.columns {
+      guard let kind = column.kind, let others = known.otherKinds(of: column.key, in: plan.type, than: kind.kindName) else {
+        continue
+      }
+      let sentence =
+        "key \(ShownText.escaped(column.key)): the values are of the kind \(kind.kindName); records of type "
+        + "\(ShownText.escaped(plan.type)) have \(others.joined(separator: " or "))."
+      if options.isStrict {
+        throw ToolError(.malformedInput, sentence, advice: "Without --strict the key would have values of several kinds.")
+      }
+      try invocation.note("daybook: \(sentence)")
     }
     try invocation.errors.flush()
   }

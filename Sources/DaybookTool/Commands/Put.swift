@@ -94,14 +94,11 @@ extension Invocation {
   fileprivate func tellOfNewKinds(
     in record: Record, _ former: Record?, set keys: [String], _ known: [Schema.RecordType]
   ) throws {
-    let type = known.first { UTF8Order.equal($0.name, record.type) }
-    func group(_ kind: String) -> String { kind == "int" ? "double" : kind == "ints" ? "doubles" : kind }
     for key in keys {
       guard let kind = (record[key] as Record.Value?)?.kind.name else { continue }
       let before = (former?[key] as Record.Value?)?.kind.name
-      let others = type?.fields.first { UTF8Order.equal($0.key, key) && !$0.isEncrypted }?.kinds.map(\.rawValue) ?? []
-      let expected = before.map { [$0] } ?? others
-      if expected.isEmpty || expected.contains(where: { group($0) == group(kind) }) { continue }
+      let others = before.map { [Schema.RecordType].areCompared($0, kind) ? nil : [$0] }
+      guard let expected = others ?? known.otherKinds(of: key, in: record.type, than: kind) else { continue }
       let contrast = before == nil ? "other records of type \(ShownText.escaped(record.type)) have" : "it was"
       try note(
         "daybook: \(ShownText.escaped(key)) is of the kind \(kind) now; \(contrast) \(expected.joined(separator: " or ")). "

@@ -22,6 +22,19 @@ enum ColumnKind: Equatable {
     }
   }
 
+  /// What a field of such values is called in a schema.
+  var kindName: String {
+    switch self {
+    case .int: "int"
+    case .double: "double"
+    case .string: "string"
+    case .date: "date"
+    case .ints: "ints"
+    case .doubles: "doubles"
+    case .strings: "strings"
+    }
+  }
+
   /// A value of JSON as one of this kind; nil for null. `unified` has seen to it that every value fits.
   func value(_ json: JSONValue) -> Record.Value? {
     if case .null = json { return nil }
