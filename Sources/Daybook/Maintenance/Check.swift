@@ -66,7 +66,8 @@ extension Database {
       var report = CheckReport()
       let store = view.store
       if let lost = store.recovery.lostSequences {
-        report.add("\(RecoveryReport.text(of: lost)) damaged, and was acknowledged", at: pin.end)
+        let verb = lost.count == 1 ? "was" : "were"
+        report.add("\(RecoveryReport.text(of: lost)) damaged, and \(verb) acknowledged", at: pin.end)
       }
       if store.recovery.missingByteCount > 0 {
         report.add("the file was cut short: \(store.recovery.missingByteCount) bytes are missing at its end", at: pin.end)

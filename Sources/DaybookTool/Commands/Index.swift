@@ -50,7 +50,10 @@ extension Invocation {
   /// What is asked for; nil without an option.
   fileprivate func indexKinds() throws -> IndexKinds? {
     func unknown(_ word: String) -> ToolError {
-      .usage("There is no index of the kind \(ShownText.escaped(word)).", advice: command.usage)
+      let kinds = IndexKind.allCases.map(\.rawValue).joined(separator: ", ")
+      return .usage(
+        "There is no index of the kind \(ShownText.escaped(word)); there are \(kinds).",
+        advice: "--kinds takes queryable, sortable, searchable and location, with commas between.")
     }
     var kinds: IndexKinds?
     if let word = arguments.value("--kind") {
