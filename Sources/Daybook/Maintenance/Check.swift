@@ -66,7 +66,7 @@ extension Database {
       var report = CheckReport()
       let store = view.store
       if let lost = store.recovery.lostSequences {
-        let verb = lost.count == 1 ? "was" : "were"
+        let verb = lost.lowerBound == lost.upperBound ? "was" : "were"
         report.add("\(RecoveryReport.text(of: lost)) damaged, and \(verb) acknowledged", at: pin.end)
       }
       if store.recovery.missingByteCount > 0 {
