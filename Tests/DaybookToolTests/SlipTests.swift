@@ -63,6 +63,25 @@ struct SlipTests {
     for kind in ["commit", "closed", "declarations"] { try bench.good("log", file, "--kind", kind) }
   }
 
+  @Test("a condition on a field of another kind found nothing without a word")
+  func comparedKinds() throws {
+    try bench.good("put", file, "Library", "dune", "genres:strings=[\"drama\"]", "seen=2024-01-15")
+    for (predicate, sentence) in [
+      ("year > 'x'", "year is of the kind int, and finds nothing where it is compared with one of the kind string"),
+      ("score == '8.1'", "score is of the kind double"), ("seen > CAST('2024-01-15', 'NSDate')", "seen is of the kind string"),
+      ("genres CONTAINS 7", "genres is of the kind strings"), ("year IN {'a', 'b'}", "year is of the kind int"),
+    ] {
+      let outcome = bench.run("query", file, "Movie", predicate)
+      #expect(outcome.status == 0 && outcome.output.isEmpty, "\(predicate)")
+      #expect(outcome.errors.contains(sentence), "\(predicate): \(outcome.errors)")
+    }
+    for predicate in [
+      "year > 1.5", "score < 9", "genres CONTAINS 'drama'", "title BEGINSWITH 'D'", "self CONTAINS 'dune'", "seen = nil",
+    ] {
+      #expect(bench.run("query", file, "Movie", predicate).errors.isEmpty, "\(predicate)")
+    }
+  }
+
   @Test("import made texts of the numbers that a key had without a word; it tells that, and --strict refuses it")
   func kindsOfImport() throws {
     let rows = try bench.write("id,title,year,score\nblade,Blade Runner,unknown,8\n", to: "rows.csv")

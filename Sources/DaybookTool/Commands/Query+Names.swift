@@ -7,7 +7,9 @@ extension Invocation {
     do {
       // What is no query is said first.
       _ = try database.explain(query)
-      try warn(ofUnknownType: query.recordType, keys: query.keys + shown, in: database.schema(), database)
+      let schema = try database.schema()
+      try warn(ofUnknownType: query.recordType, keys: query.keys + shown, in: schema, database)
+      try warn(ofOtherKindsIn: query, schema)
     } catch let error as DatabaseError where error.code == .corrupted {
       // What can be found is printed all the same.
     }
@@ -36,6 +38,27 @@ extension Invocation {
     try note(
       "daybook: there is no record of type \(ShownText.escaped(type))\(zone)."
         + Spelling.question(for: type, among: names.subtracting([type]).sorted()))
+  }
+
+  /// A condition on a field of another kind finds nothing, as if there was no such record.
+  private func warn(ofOtherKindsIn query: Query, _ schema: Schema) throws {
+    let types = schema.types.filter { type in query.recordType.map { UTF8Order.equal($0, type.name) } ?? true }
+    for compared in query.comparedKinds {
+      let fields = types.flatMap(\.fields).filter { UTF8Order.equal($0.key, compared.key) && !$0.isEncrypted }
+      let known = Set(fields.flatMap(\.kinds).map(\.rawValue)).sorted()
+      let constant = Self.elementKind(compared.kind.name)
+      let isFound = known.contains { [Schema.RecordType].areCompared(Self.elementKind($0), constant) }
+      if known.isEmpty || isFound { continue }
+      try note(
+        "daybook: \(ShownText.escaped(compared.key)) is of the kind \(known.joined(separator: " or ")), and finds nothing where it "
+          + "is compared with one of the kind \(compared.kind.name).")
+    }
+  }
+
+  /// A list is compared by its elements, too.
+  private static func elementKind(_ kind: String) -> String {
+    guard let found = FieldKind.allCases.first(where: { $0.name == kind }), found.isList else { return kind }
+    return kind == "bytesList" ? "bytes" : String(kind.dropLast())
   }
 
   private func warn(ofUnknown keys: [String], _ types: [Schema.RecordType], _ sentence: String) throws {
