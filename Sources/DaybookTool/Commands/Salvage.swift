@@ -37,7 +37,9 @@ extension Commands {
         )
       }
       if report.missingByteCount > 0 {
-        try invocation.output.line("the file was cut short: \(Wording.bytes(report.missingByteCount)) are missing at its end")
+        try invocation.output.line(
+          "the file was cut short: \(Wording.bytes(report.missingByteCount)) are missing at its end; what commits there saved or "
+            + "deleted is as it was before")
       }
       for sequence in report.partialSequences
       where !report.lostSequences.contains(sequence...sequence) {
