@@ -3,7 +3,7 @@ import DaybookCoding
 import Foundation
 import Testing
 
-/// To compare two texts Swift sorts the marks of a letter, in the square of their number: of half a million it took half a minute.
+/// To compare two texts Swift sorts the marks of a letter, in the square of their number.
 @Suite("keys that are a letter under very many marks", .timeLimit(.minutes(15)))
 struct MarkedKeyTests {
   private static let marked = "e" + String(repeating: "\u{301}\u{323}", count: 200_000)

@@ -49,6 +49,9 @@ package enum FieldKind: UInt8, Sendable, Hashable, CaseIterable {
   /// Whether it is a list.
   package var isList: Bool { rawValue & 0x10 != 0 }
 
+  /// The kind of a list's elements; of what is no list the kind itself.
+  package var element: FieldKind { FieldKind(rawValue: rawValue & 0x0F) ?? self }
+
   /// Whether it has doubles in it, of which not all can be stored.
   var holdsDoubles: Bool {
     switch self {

@@ -109,11 +109,10 @@ extension Commands {
   ) throws {
     let known = try database.schema().types
     for column in plan.columns {
-      guard let kind = column.kind, let others = known.otherKinds(of: column.key, in: plan.type, than: kind.kindName) else {
-        continue
-      }
+      guard let kind = column.kind?.fieldKind.name, let others = known.otherKinds(of: column.key, in: plan.type, than: kind)
+      else { continue }
       let sentence =
-        "key \(ShownText.escaped(column.key)): the values are of the kind \(kind.kindName); records of type "
+        "key \(ShownText.escaped(column.key)): the values are of the kind \(kind); records of type "
         + "\(ShownText.escaped(plan.type)) have \(others.joined(separator: " or "))."
       if options.isStrict {
         throw ToolError(.malformedInput, sentence, advice: "Without --strict the key would have values of several kinds.")

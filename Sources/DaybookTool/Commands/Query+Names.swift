@@ -56,10 +56,7 @@ extension Invocation {
   }
 
   /// A list is compared by its elements, too.
-  private static func elementKind(_ kind: String) -> String {
-    guard let found = FieldKind.allCases.first(where: { $0.name == kind }), found.isList else { return kind }
-    return kind == "bytesList" ? "bytes" : String(kind.dropLast())
-  }
+  private static func elementKind(_ kind: String) -> String { FieldKind(name: kind)?.element.name ?? kind }
 
   private func warn(ofUnknown keys: [String], _ types: [Schema.RecordType], _ sentence: String) throws {
     let known = types.flatMap { type in type.fields.map(\.key) + type.indexes.map(\.key) }

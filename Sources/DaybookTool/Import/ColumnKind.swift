@@ -22,16 +22,16 @@ enum ColumnKind: Equatable {
     }
   }
 
-  /// What a field of such values is called in a schema.
-  var kindName: String {
+  /// The kind of its fields.
+  var fieldKind: FieldKind {
     switch self {
-    case .int: "int"
-    case .double: "double"
-    case .string: "string"
-    case .date: "date"
-    case .ints: "ints"
-    case .doubles: "doubles"
-    case .strings: "strings"
+    case .int: .int
+    case .double: .double
+    case .string: .string
+    case .date: .date
+    case .ints: .ints
+    case .doubles: .doubles
+    case .strings: .strings
     }
   }
 
