@@ -66,11 +66,13 @@ struct RecordRewriter: Rewriter {
     /// Bytes of operations that may still be copied. Those of one file do not overlap; in a forged one they may lie in one
     /// another, and all of them together would be as long as the square of it.
     private var remaining: UInt64
+    private var entries: EntryCopy
 
     init(
       source: Store, pin: Store.Pin, writer: ImageWriter, progress: ((_ done: Int, _ total: Int) -> Bool)?
     ) {
       remaining = pin.end
+      entries = EntryCopy(of: pin)
       self.source = source
       self.pin = pin
       self.writer = writer
@@ -226,6 +228,9 @@ struct RecordRewriter: Rewriter {
     }
 
     private mutating func writeRecords(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
+      let applier = writer.store.records
+      let copiesEntries = entries.isSound(trees.indexes)
+      applier.image.leavesEntries = copiesEntries
       var cursor = pin.reader.cursor(in: trees.byName)
       while try next(&cursor) {
         cursor.touchAhead(isPacked: true)
@@ -235,7 +240,8 @@ struct RecordRewriter: Rewriter {
         done += 1
       }
       try writeGroup(.saveRecord, zoneKey)
-      try putEntries(isLast: true)
+      applier.image.leavesEntries = false
+      if copiesEntries { try copyEntries(trees.indexes, zoneKey) } else { try putEntries(isLast: true) }
     }
 
     private mutating func writeTombstones(_ trees: ZoneTrees, _ zoneKey: ByteView) throws(StoreError) {
@@ -307,6 +313,18 @@ struct RecordRewriter: Rewriter {
 
     private func report() throws(StoreError) {
       if let progress, !progress(done, total) { throw .refused(reason: "the compaction was cancelled") }
+    }
+
+    private func copyEntries(_ root: TreeRoot, _ zoneKey: ByteView) throws(StoreError) {
+      guard var cursor = entries.cursor(in: root) else { return }
+      var isMore = !isMutant("compact-without-entries")
+      while isMore {
+        do throws(LogFault) {
+          isMore = try writer.store.records.copyEntries(&cursor, zone: zoneKey, writer.transaction)
+        } catch { throw StoreError(error) }
+        try writer.pause()
+        try report()
+      }
     }
 
     /// Puts the entries of indexes that wait into their tree, part by part, when they have taken their memory.

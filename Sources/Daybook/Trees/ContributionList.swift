@@ -44,9 +44,10 @@ final class ContributionList {
   // MARK: filling
 
   /// Adds all that a version contributes. Returns where its entries are.
-  func collect(_ version: RecordVersion) -> Range<Int> {
+  /// - Parameter leavingIndexes: without entries of indexes.
+  func collect(_ version: RecordVersion, leavingIndexes: Bool = false) -> Range<Int> {
     var trees = ZoneTree.contributed(by: version.body)
-    if indexes.covers(version.type) { trees.insert(.indexes) }
+    if !leavingIndexes, indexes.covers(version.type) { trees.insert(.indexes) }
     return collect(version, to: trees)
   }
 

@@ -8,10 +8,11 @@ import DaybookEngine
 /// Names come in order, sequences do not. So change journal entries are gathered, sorted, and put into their tree when the zone
 /// ends: ascending inserts fill pages and touch each once. Gathered in runs, so that ten million entries take their 24 bytes
 /// each, and not as much again while an array grows and is sorted; and put a part at a time, so that pages can be written in between.
-/// Entries of indexes are gathered as well (`ImageEntries`), in runs that may end before the zone does.
+/// Entries of indexes are gathered as well (`ImageEntries`), in runs that may end before the zone does; a compaction copies those of the
+/// version that it writes (`EntryCopy`).
 final class ImageApplier {
   /// Entries that are put before pages may be written.
-  private static let partCount = TestSetting.keepsLittle ? 128 : 4 << 10
+  static let partCount = TestSetting.keepsLittle ? 128 : 4 << 10
 
   private let stamps = ByteBuffer(capacity: 4096)
   @safe @exclusivity(unchecked) private var position = 0
@@ -22,6 +23,8 @@ final class ImageApplier {
   @safe @exclusivity(unchecked) private var merge: RunMerge?
   /// Made for the first entry: most opens have none (row: session).
   @safe @exclusivity(unchecked) private var entries: ImageEntries?
+  /// Whether records have no entries of indexes, because whoever writes the image copies them.
+  @safe @exclusivity(unchecked) var leavesEntries = false
   /// The zone that all of these belong to.
   private let zoneKey = ByteBuffer(capacity: 256)
   /// The types that they have, by their numbers; the first is that of tombstones.
@@ -41,6 +44,7 @@ final class ImageApplier {
     position = 0
     runs = []
     merge = nil
+    leavesEntries = false
     entries?.reset()
     forgetTypes()
   }

@@ -50,6 +50,11 @@ enum IndexKey {
   /// Sorts after the keys of all names.
   static let afterNames: UInt8 = 255
 
+  /// The number that a key of the tree begins with; nil where there is no more.
+  static func number(of key: ByteView) -> UInt16? {
+    key.count > numberByteCount ? UInt16(key[0]) << 8 | UInt16(key[1]) : nil
+  }
+
   static func appendNumber(_ number: UInt16, to buffer: ByteBuffer) {
     buffer.append(UInt8(truncatingIfNeeded: number >> 8))
     buffer.append(UInt8(truncatingIfNeeded: number))

@@ -4,7 +4,7 @@ import DaybookEngine
 extension RecordApplier {
   /// Makes what one record's former version contributed what its new one does; nil stands for none.
   /// - Parameters:
-  ///   - isIndexed: whether the record's type has indexes.
+  ///   - isIndexed: whether the record's type has indexes, and the record has entries of them.
   ///   - isImage: entries of indexes are gathered by the image.
   func changeContributions(
     of name: ByteView, from oldEntry: RecordEntry?, to version: RecordVersion?, isIndexed: Bool, isImage: Bool = false,
@@ -13,7 +13,7 @@ extension RecordApplier {
     coming.removeAll()
     former.removeAll()
     // The new one first: reading the old one may take the memory of the other's bytes.
-    let newRange = version.map { coming.collect($0) } ?? 0..<0
+    let newRange = version.map { coming.collect($0, leavingIndexes: !isIndexed) } ?? 0..<0
     let formerRange = try oldEntry.map { (entry) throws(LogFault) in
       try collectFormer(of: name, at: entry, isIndexed: isIndexed, zone, changes)
     }

@@ -19,6 +19,31 @@ extension RecordApplier {
     }
   }
 
+  /// Copies entries of indexes from a tree of another store, as far as there are indexes whose entries this library makes: as many as may
+  /// come before pages are written. True when there may be more.
+  func copyEntries(_ cursor: inout Cursor, zone zoneKey: ByteView, _ changes: StoreTransaction) throws(LogFault) -> Bool {
+    try open(zoneKey, changes)
+    guard var zone = openZone, !zone.isDeleted else { throw .inconsistent }
+    var number: UInt16?
+    var isKnown = false
+    var count = 0
+    var isMore = true
+    while isMore && count < ImageApplier.partCount {
+      do throws(PageFault) { isMore = try cursor.next() } catch { throw .page(error) }
+      guard isMore else { break }
+      count += 1
+      cursor.key(into: key)
+      guard let next = IndexKey.number(of: key.view) else { throw .inconsistent }
+      if next != number {
+        number = next
+        isKnown = indexes[next]?.kind != nil
+      }
+      if isKnown { try changes.put(key.view, cursor.value, in: &zone.indexes) }
+    }
+    if count > 0 { setOpenZone(zone) }
+    return isMore
+  }
+
   /// A zone as the old file had it, before any of its records.
   func saveZone(image payload: ByteView, _ changes: StoreTransaction) throws(LogFault) {
     guard payload.count > 24 else { throw .operation }

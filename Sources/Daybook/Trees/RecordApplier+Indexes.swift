@@ -257,9 +257,10 @@ extension RecordApplier {
   }
 
   /// So many entries may be removed.
-  func removalBudget(_ changes: StoreTransaction) -> UInt64 {
-    changes.logEnd.multipliedReportingOverflow(by: 8).partialValue &+ 1 << 22
-  }
+  func removalBudget(_ changes: StoreTransaction) -> UInt64 { RecordApplier.entryLimit(logEnd: changes.logEnd) }
+
+  /// More entries of indexes than a log of this length can have made.
+  static func entryLimit(logEnd: UInt64) -> UInt64 { logEnd.multipliedReportingOverflow(by: 8).partialValue &+ 1 << 22 }
 
   /// Takes out the first entries of an index; false when there were none.
   func removeSome(

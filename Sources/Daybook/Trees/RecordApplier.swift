@@ -269,7 +269,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
     guard entry.ordinal < RecordEntry.ordinalLimit else { throw .operation }
     var entry = entry
     entry.contributes = zone.takes(ZoneTree.contributed(by: body))
-    let isIndexed = indexes.covers(identity.type)
+    let isIndexed = indexes.covers(identity.type) && !(isImage && image.leavesEntries)
     addLiveBytes(Int(entry.place.byteCount), to: &zone, changes)
     value.truncate(to: 0)
     entry.append(to: value)

@@ -24,6 +24,8 @@ package struct Cursor {
   /// Nil as long as all pages can be read in place: the file is mapped, the root is not inline, and no leaf had a delta yet.
   private var copies: PageCopies?
   private var keepsCopies: Bool
+  /// Whether a leaf of the file is checked in the copy.
+  private var checksCopies = false
   private var leaf: Page
   /// The reference of the page that was read last: the leaf, while the cursor is on a record.
   private var reference: UInt64 = 0
@@ -58,7 +60,7 @@ package struct Cursor {
       let child = page.childIndex(for: key)
       page = try descend(from: page, to: child)
     }
-    stand(on: page, at: page.search(key).index)
+    try stand(on: page, at: page.search(key).index)
     if isValid { return true }
     guard try advance() else { return false }
     // A forged branch may name a leaf that has only smaller keys: a caller that goes on by seeking would loop without end.
@@ -70,7 +72,7 @@ package struct Cursor {
   @discardableResult
   package mutating func first() throws(PageFault) -> Bool {
     guard let page = try rootPage() else { return false }
-    stand(on: try leftmostLeaf(below: page), at: 0)
+    try stand(on: leftmostLeaf(below: page), at: 0)
     return isValid ? true : try advance()
   }
 
@@ -79,7 +81,7 @@ package struct Cursor {
   package mutating func last() throws(PageFault) -> Bool {
     guard let page = try rootPage() else { return false }
     let lastLeaf = try rightmostLeaf(below: page)
-    stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
+    try stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
     return isValid ? true : try retreat()
   }
 
@@ -251,6 +253,15 @@ package struct Cursor {
     return try seek(key)
   }
 
+  /// From here on, leaves are read in copies, and those of the file are checked there: for whoever makes new pages of them, which get
+  /// checksums of their own.
+  package mutating func readInCheckedCopies() {
+    precondition(!isValid, "a cursor is told so before it stands on a record")
+    keepsCopies = true
+    checksCopies = true
+    if copies == nil { copies = PageCopies() }
+  }
+
   // MARK: moving between leaves
 
   private mutating func rootPage() throws(PageFault) -> Page? {
@@ -273,13 +284,14 @@ package struct Cursor {
     return copies.map { $0.keep(page, as: number) } ?? page
   }
 
-  private mutating func stand(on page: Page, at index: Int) {
+  private mutating func stand(on page: Page, at index: Int) throws(PageFault) {
     if LeafDelta.isDelta(reference), !keepsCopies, !isMutant("keep-merged-leaf") {
       let copies = copies ?? PageCopies()
       self.copies = copies
       leaf = copies.keep(page, as: 0)
     } else {
       leaf = kept(page, as: 0)
+      if checksCopies { try reader.source.checkCopy(leaf, of: reference) }
     }
     leafCellCount = page.cellCount
     self.index = index
@@ -319,7 +331,7 @@ package struct Cursor {
       let page = try descend(from: step.page, to: step.index + 1)
       let next = try leftmostLeaf(below: page)
       guard leaf.precedes(next) else { throw outOfOrder() }
-      stand(on: next, at: 0)
+      try stand(on: next, at: 0)
       if isValid { return true }
     }
     return false
@@ -332,7 +344,7 @@ package struct Cursor {
       let page = try descend(from: step.page, to: step.index - 1)
       let lastLeaf = try rightmostLeaf(below: page)
       guard lastLeaf.precedes(leaf) else { throw outOfOrder() }
-      stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
+      try stand(on: lastLeaf, at: lastLeaf.cellCount - 1)
       if isValid { return true }
     }
     return false

@@ -175,6 +175,13 @@ import Synchronization
     throw remembered(PageFault(offset: reference, reason: .checksum))
   }
 
+  /// Checks a copy of a page that was read in place. Other pages are copies of something that was checked, or were never in the file.
+  func checkCopy(_ copy: Page, of reference: UInt64) throws(PageFault) {
+    if reference & PageSource.memoryTag != 0 || InlineTree.isInline(reference) || !isInPlace(reference) { return }
+    if copy.hasValidChecksum(salt: salt, offset: reference) || isMutant("skip-copy-verification") { return }
+    throw remembered(PageFault(offset: reference, reason: .checksum))
+  }
+
   func remembered(_ fault: PageFault) -> PageFault {
     firstFault.withLock { first in if first == nil { first = fault } }
     return fault

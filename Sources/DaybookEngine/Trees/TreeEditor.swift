@@ -31,6 +31,9 @@
   let secondScratch: Page
   private let scratchMemory: UnsafeMutableRawPointer
   @safe @exclusivity(unchecked) var path: [Step] = []
+  /// The root of the tree whose last leaf `path` ends in, while a key behind its last one may be put there without a descent
+  /// (`TreeEditor+Edge.swift`); 0 for none.
+  @safe @exclusivity(unchecked) var edgeRoot: UInt64 = 0
   let separator = ByteBuffer(capacity: 2048)
   let lowerFence = ByteBuffer(capacity: 2048)
   let upperFence = ByteBuffer(capacity: 2048)
@@ -87,6 +90,7 @@
   }
 
   private func beginMark() {
+    edgeRoot = 0
     lastMark &+= 1
     mark = lastMark
   }
@@ -108,6 +112,7 @@
       }
     }
     retired.removeSubrange(keptCount...)
+    edgeRoot = 0
     mark = savepoint.outerMark
   }
 
@@ -123,6 +128,7 @@
     created.removeSubrange(savepoint.createdCount...)
     createdByteCount = savepoint.createdByteCount
     pageBalance = savepoint.pageBalance
+    if !isMutant("edge-of-before-rollback") { edgeRoot = 0 }
     mark = savepoint.outerMark
     isFaulty = false
   }
@@ -249,6 +255,7 @@
 
   /// Frees a page of this edit that nothing leads to.
   private func free(_ reference: UInt64) {
+    edgeRoot = 0
     let index = DirtyPage(reference).createdIndex
     precondition(index < created.count && created[index] == reference, "an edit knows what it has made")
     // The last page is no older than what is left of the list before it, as far as the savepoints that can be rolled back to.
@@ -266,6 +273,7 @@
 
   /// Retires a whole tree without walking it.
   package func drop(_ root: TreeRoot) {
+    edgeRoot = 0
     // A forged file may have many roots that claim much.
     pageBalance = max(pageBalance &- Int(clamping: min(root.pageCount, TreeRoot.countLimit)), -Int(TreeRoot.countLimit))
     if root.reference & PageSource.memoryTag != 0 {
@@ -297,6 +305,7 @@
       root = TreeRoot(reference: reference, count: 1, pageCount: 1)
       return true
     }
+    if root.reference == edgeRoot, putAtEdge(key, value, asCatalog: asCatalog, in: &root) { return true }
     let balance = pageBalance
     defer { root.addPages(pageBalance &- balance) }
     let isBelowBranch = try descendToLastBranch(key, in: &root)
@@ -331,6 +340,7 @@
     if sharesPrefix
       && leaf.insert(at: index, suffix: key.dropFirst(prefixLength), value: value, scratch: scratch)
     {
+      if index &+ 1 == leaf.cellCount { rememberEdge(of: root) }
       return !isFound
     }
     try splitLeaf(at: index, key: key, value: value, sharesPrefix: sharesPrefix, root: &root)
@@ -358,6 +368,7 @@
   /// Makes every branch from the root to the leaf of `key` writable, but not the leaf. False if the root is the leaf; then it
   /// is writable.
   func descendToLastBranch(_ key: ByteView, in root: inout TreeRoot) throws(PageFault) -> Bool {
+    edgeRoot = 0
     path.removeAll(keepingCapacity: true)
     root.reference = try writableRoot(root.reference)
     var reference = root.reference

@@ -127,7 +127,8 @@ struct TreeTrial {
       }
     case 500..<650: try put(bench, tree, oldKey(bench.models[tree], &generator), &generator)
     case 650..<750: try bench.remove(oldKey(bench.models[tree], &generator), from: tree)
-    case 750..<770: try bench.remove(newKey(&generator), from: tree)
+    case 750..<767: try bench.remove(newKey(&generator), from: tree)
+    case 767..<770: if isGrowing { try putBehind(bench, tree, &generator) }
     case 770..<850: try look(bench, tree, &generator)
     case 850..<900: try walk(bench, tree, &generator)
     case 900..<912: try removeRange(bench, tree, &generator)
@@ -184,6 +185,27 @@ struct TreeTrial {
     if Bool.random(using: &generator) { keys.sort { SortedModel.order($0, $1) < 0 } }
     let value = [UInt8](repeating: 5, count: [0, 12, 60].randomElement(using: &generator)!)
     for key in keys { try bench.put(key, value, in: tree) }
+  }
+
+  /// Keys behind the last one of a tree, each behind the one before; now and then something else comes between two of them.
+  private func putBehind(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
+    for _ in 0..<Int.random(in: 1...60, using: &generator) {
+      var key = bench.models[tree].keys.last ?? newKey(&generator)
+      if let last = key.last, last < 255 { key[key.count - 1] = last + 1 } else if key.count < 1280 { key.append(1) } else { return }
+      try put(bench, tree, key, &generator)
+      switch Int.random(in: 0..<40, using: &generator) {
+      case 0: try bench.remove(key, from: tree)
+      case 1: try bench.beginSavepoint()
+      case 2: _ = bench.rollBack(levels: 1)
+      case 3: _ = try bench.release(levels: 1)
+      case 4: try put(bench, (tree + 1) % bench.roots.count, newKey(&generator), &generator)
+      case 5: try put(bench, tree, newKey(&generator), &generator)
+      case 6: try put(bench, tree, key, &generator)
+      case 7: try bench.removeRange(from: key, to: nil, in: tree)
+      case 8 where Int.random(in: 0..<8, using: &generator) == 0: bench.dropTree(tree)
+      default: break
+      }
+    }
   }
 
   private func removeRange(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
