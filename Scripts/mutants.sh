@@ -63,6 +63,7 @@ keep-facts-of-rollback           DeclaredFactsTests     after a rollback a trans
 end-range-before-equal           IndexQueryTests        "at most" leaves out what is equal
 end-at-date-line                 LocationIndexTests     a circle ends where longitudes do
 search-some-texts                WordIndexTests         a search in all texts takes the indexes that there are
+forget-untold-rows               ObserveTests           a list with a limit does not hear that all of its rows went
 forget-many-words                WordIndexTests         a text of more words than count is found by the first of them only
 join-former-life                 ShapeTests             a body joins a zone that was made again
 salvage-rolled-back-parts        RolledBackParts        a salvage takes what was rolled back for a transaction that has lost its commit
@@ -155,6 +156,9 @@ skip-last-commits                Interleaving|Compact   a compaction forgets the
 skip-compaction-sync             CrashSearch            the new file takes the name before it is durable
 skip-directory-sync-after-compaction StoreCompaction       commits go on in the new file before its name is durable
 never-catch-up                   StoreCompaction        commits that come faster than a compaction copies them make it copy without end
+compact-without-entries          IndexTests             a compaction forgets the entries of indexes
+edge-of-before-rollback          TreeModelTests         a rollback keeps the path behind the last key, whose pages it has freed
+edge-takes-any-key               TreeModelTests         a key in the middle is put behind the last one
 compact-tombstones-away          CompactionTests        a compaction forgets deletions
 compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there
 stay-in-old-file                 CompactionTests        a reader does not notice that the file was compacted

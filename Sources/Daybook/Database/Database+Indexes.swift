@@ -79,8 +79,12 @@ extension Database {
       throw DatabaseError(.invalidArguments, "There is no index of such a kind.", facts: .init(recordType: type, key: key))
     }
     if kinds.isEmpty { try dropIndex(on: key, ofType: type) }
+    try refreshDefinitions()
     for kind in kinds.indexKinds { try createIndex(on: key, ofType: type, kind: kind, progress: progress) }
   }
+
+  /// Another process may have dropped an index, or begun to build it again, since the view here is of.
+  private func refreshDefinitions() throws(DatabaseError) { if options.mayLag { try refresh() } }
 
   /// Defines an index of a field, if there is none, and builds what is missing of it.
   func createIndex(
@@ -96,6 +100,7 @@ extension Database {
   /// Completes the indexes that are being built.
   /// - Parameter progress: as in ``setIndex(_:on:ofType:progress:)``, for each index.
   public func buildIndexes(progress: ((_ done: Int, _ total: Int) -> Bool)? = nil) throws(DatabaseError) {
+    try refreshDefinitions()
     try build(progress) { _ in true }
   }
 

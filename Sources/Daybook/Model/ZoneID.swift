@@ -43,10 +43,12 @@ extension Zone.ID: Hashable, Comparable {
     UTF8Order.equal(first.name, second.name) && UTF8Order.equal(first.owner, second.owner)
   }
 
-  /// Ordered by the bytes of the name, then of the owner.
+  /// Ordered by the bytes of the name, then of the owner, the present user before all others: the order in which a database has them.
   public static func < (first: Self, second: Self) -> Bool {
     let order = UTF8Order.compare(first.name, second.name)
-    return order != 0 ? order < 0 : UTF8Order.compare(first.owner, second.owner) < 0
+    if order != 0 { return order < 0 }
+    if first.hasDefaultOwner || second.hasDefaultOwner { return !second.hasDefaultOwner }
+    return UTF8Order.compare(first.owner, second.owner) < 0
   }
 
   /// Hashes the bytes.

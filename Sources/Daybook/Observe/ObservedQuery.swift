@@ -34,6 +34,8 @@ struct ObservedQuery: Observed {
   private var rows: [Row] = []
   private var isCut = false
   private var hasRead = false
+  /// The value has changed since it was last handed out, and has to be read before it is.
+  private var isUntold = false
   /// Only without an order: which number each row has.
   private var saves: [Record.ID: UInt64] = [:]
   private var nextSave: UInt64 = 0
@@ -79,10 +81,18 @@ struct ObservedQuery: Observed {
     for record in records { rows.append(row(record.body, order)) }
     isCut = records.count >= capacity
     hasRead = true
-    return old.map { $0 != value } ?? true
+    defer { isUntold = false }
+    return isUntold || old.map { $0 != value } ?? true
   }
 
   mutating func apply(_ changes: [ObservedChange]) -> Bool? {
+    let isNew = isChanged(by: changes)
+    // The rows are no longer what was handed out, so the read cannot tell by them.
+    if isNew == nil { isUntold = !isMutant("forget-untold-rows") }
+    return isNew
+  }
+
+  private mutating func isChanged(by changes: [ObservedChange]) -> Bool? {
     let order = SortOrder(query.sort)
     var isNew = false
     for change in changes {

@@ -14,8 +14,10 @@ struct QueryScan {
     let zone: Int
   }
 
-  /// How often a scan looks whether it is to stop: after so many records, of which a long one counts once for each 4 KB.
+  /// How often a scan looks whether it is to stop: after so many records, of which a long one counts once for each 4 KB, and each once
+  /// more for sixteen conditions.
   private static let patience = 256
+  private let weight: Int
   private static let touchedCount = 8
 
   private let view: ReadView
@@ -60,6 +62,7 @@ struct QueryScan {
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter
+    weight = 1 + plan.filter.steps.count / 16
     packedFilter = type.flatMap { PackedFilter(plan.filter, ofType: $0) }
     choice = plan.choice.flatMap { $0.use == .candidates ? $0 : nil }
     self.stop = stop
@@ -79,7 +82,7 @@ struct QueryScan {
         guard let found = try walk?.entry else { return nil }
         entry = found
       } catch { throw view.failure(error) }
-      steps += 1 + Int(entry.place.byteCount / 4096)
+      steps += weight + Int(entry.place.byteCount / 4096)
       if steps >= Self.patience {
         steps = 0
         try view.checkStop(stop)
@@ -148,7 +151,7 @@ struct QueryScan {
       if candidate % Self.touchedCount == 0 { touchCandidates() }
       let (place, index) = (candidates[candidate].entry.place, candidates[candidate].zone)
       candidate += 1
-      steps += 1 + Int(place.byteCount / 4096)
+      steps += weight + Int(place.byteCount / 4096)
       if steps >= Self.patience {
         steps = 0
         try view.checkStop(stop)

@@ -58,13 +58,20 @@ extension ReadView {
   ) throws(DatabaseError) -> [(key: String, kinds: KindBits?)] {
     guard let type = query.recordType else { return [] }
     var asked: [(key: String, kinds: KindBits?)] = []
+    // Only of many: a predicate may name thousands.
+    var known: Set<[UInt8]> = []
+    func isKnown(_ key: String) -> Bool {
+      if asked.count < 32 { return asked.contains { UTF8Order.equal($0.key, key) } }
+      if known.isEmpty { known = Set(asked.map { Array($0.key.utf8) }) }
+      return !known.insert(Array(key.utf8)).inserted
+    }
     func add(_ field: Query.Field) throws(DatabaseError) {
-      if field.system != nil || asked.contains(where: { UTF8Order.equal($0.key, field.name) }) { return }
+      if field.system != nil || isKnown(field.name) { return }
       asked.append((field.name, try requireQueryable(field.name, ofType: type)))
     }
     try query.predicate.forEachCondition { (condition) throws(DatabaseError) in try add(condition.field) }
     for step in query.sort { try add(step.field) }
-    if let other, other.system == nil, !asked.contains(where: { UTF8Order.equal($0.key, other.name) }) {
+    if let other, other.system == nil, !isKnown(other.name) {
       asked.append((other.name, try kinds(of: other.name, in: query)))
     }
     return asked
@@ -340,9 +347,12 @@ private struct SortedPosition {
 
   /// The position of a zone among others, or of the first that follows; nil when none does.
   static func position(of key: [UInt8], in zones: [Zone.ID]) -> (index: Int, isThere: Bool)? {
-    guard let id = key.withView({ try? Zone.ID(key: $0) }), let index = zones.firstIndex(where: { !($0 < id) }) else {
+    key.withView { key in
+      for (index, zone) in zones.enumerated() {
+        let order = zone.withKey { compareKeys($0, key) }
+        if order >= 0 { return (index, order == 0) }
+      }
       return nil
     }
-    return (index, zones[index] == id)
   }
 }

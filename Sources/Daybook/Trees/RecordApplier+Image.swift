@@ -33,10 +33,10 @@ extension RecordApplier {
       guard isMore else { break }
       count += 1
       cursor.key(into: key)
-      guard let next = IndexKey.number(of: key.view) else { throw .inconsistent }
-      if next != number {
+      let next = IndexKey.number(of: key.view)
+      if count == 1 || next != number {
         number = next
-        isKnown = indexes[next]?.kind != nil
+        isKnown = next.flatMap { indexes[$0] }?.kind != nil
       }
       if isKnown { try changes.put(key.view, cursor.value, in: &zone.indexes) }
     }

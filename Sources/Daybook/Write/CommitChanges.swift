@@ -49,9 +49,10 @@ struct ZoneChange: Sendable {
   /// There is a new one of this name.
   var isNew = false
 
-  /// Whether records went with it that a watcher asked for.
+  /// Whether something went with it that a watcher asked for: records, or the zone that it named.
   func deletes(_ interest: WatchInterest) -> Bool {
     guard let deletion, interest.covers(id) else { return false }
+    if interest.zones != nil { return true }
     return interest.types.map(deletion.hadRecords) ?? true
   }
 }

@@ -203,6 +203,30 @@ struct ObserveTests {
     }
   }
 
+  @Test("a list with a limit hears that all of its rows went at once, and when what is left looks like rows that it kept")
+  func allRowsGone() async throws {
+    for (count, limit, keptCount) in [(100, 2, 0), (100, 2, 1), (18, 2, 0), (18, 2, 1), (18, 2, 2), (100, 50, 0), (70, 50, 3), (10, 2, 0)] {
+      for sort in [[], [Query.Sort.ascending("n")]] {
+        let database = try Database.scratch()
+        try now {
+          try database.write { for number in 0..<count { try $0.save(.fresh("n\(number)", type: "Note", ["n": .int(Int64(number))])) } }
+        }
+        let query = Query("Note", sort: sort, limit: limit)
+        var values = database.observe(query).makeAsyncIterator()
+        var differences = database.observeDifferences(query).makeAsyncIterator()
+        var applied = try #require(try await differences.next()?.applied(to: []))
+        #expect(try await values.next()?.count == min(count, limit) && applied.count == min(count, limit))
+        let expected = try now {
+          try database.write { for number in 0..<count - keptCount { try $0.delete(Record.ID("n\(number)")) } }
+          return try database.records(query)
+        }
+        #expect(try await values.next() == expected, "\(keptCount) of \(count) are left, \(limit) are shown")
+        applied = try #require(try await differences.next()?.applied(to: applied))
+        #expect(applied == expected)
+      }
+    }
+  }
+
   @Test("a record after all that is kept in reserve does not come before those that are not kept")
   func beyondReserve() async throws {
     let database = try Database.scratch()
@@ -420,6 +444,17 @@ struct ObserveTests {
     let error = await #expect(throws: DatabaseError.self) { _ = try await inZone.next() }
     #expect(error?.code == .zoneNotFound)
     #expect(database.observations.groupCount == 1)
+    // Also when nothing went with it that was observed.
+    try now { try database.put("m", in: try database.zone("Empty"), type: "Other") }
+    let empty = try Zone.ID("Empty")
+    var inEmpty = database.observe(Query("Note", in: empty)).makeAsyncIterator()
+    var count = database.observeCount(Query("Note", in: empty)).makeAsyncIterator()
+    #expect(try await inEmpty.next()?.isEmpty == true)
+    #expect(try await count.next() == 0)
+    try now { try database.deleteZone(empty) }
+    let gone = await #expect(throws: DatabaseError.self) { _ = try await inEmpty.next() }
+    let goneCount = await #expect(throws: DatabaseError.self) { _ = try await count.next() }
+    #expect(gone?.code == .zoneNotFound && goneCount?.code == .zoneNotFound)
   }
 
   @Test("a query with now() is read again with each commit to its type")

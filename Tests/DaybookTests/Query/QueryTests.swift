@@ -474,6 +474,66 @@ struct QueryTests {
     #expect(try database.records(Query("Note", sort: [.descending("k")])).map(\.id.name) == down)
   }
 
+  @Test(
+    "pages over zones of one name end, whoever the other owner is, and zones come in the order that they are listed in",
+    arguments: ["_1234", "Zed", "_abc", "0", "__defaultOwner", "zoe"])
+  func zonesOfOneName(owner: String) throws {
+    for sort in [[], [Query.Sort.ascending("n")], [.descending("n")]] {
+      let database = try Database.scratch()
+      let zones = [try Zone.ID("Library"), try Zone.ID("Library", owner: owner), try Zone.ID("_defaultZone", owner: owner)]
+      try database.write { transaction in
+        for zone in zones {
+          try transaction.save(Zone(zone))
+          for number in 0..<4 { try transaction.save(.fresh("r\(number)", in: zone, type: "Note", ["n": 7])) }
+        }
+      }
+      let listed = try database.zones().map(\.id)
+      #expect(listed == listed.sorted() && Set(listed) == Set(zones + [.default]))
+      var found: [Record.ID] = []
+      var cursor: Query.Cursor?
+      repeat {
+        let page = try database.query(Query("Note", sort: sort, limit: 3), after: cursor)
+        found += page.records.map(\.id)
+        cursor = page.next
+      } while cursor != nil && found.count < 40
+      #expect(found.count == 12 && Set(found).count == 12)
+      if sort != [.descending("n")] { #expect(found == found.sorted()) }
+    }
+  }
+
+  @Test("a predicate of very many keys and terms asks for each once, and its query ends with its task")
+  func manyKeys() throws {
+    let database = try Database.scratch()
+    try database.put("a", ["k7": 1])
+    let terms = (0..<2000).map { Query.Predicate.field("k\($0)") == 1 }
+    #expect(try database.records(Query("Note", where: .any(terms + terms))).count == 1)
+    #expect(try database.count(Query("Note", where: .all(terms))) == 0)
+    #expect(Query.Predicate.any(terms) == terms.dropFirst().reduce(terms[0]) { $0 || $1 })
+  }
+
+  @Test("long texts match a predicate as a query finds them")
+  func longTexts() throws {
+    let database = try Database.scratch()
+    let text = String(repeating: "ab", count: 3000) + " Straße café"
+    let record = try database.put("a", ["t": .string(text)])
+    let part = String(repeating: "ab", count: 1500)
+    let words = (0..<400).map { "w\($0)" }.joined(separator: " ")
+    let field = Query.Field(key: "t")
+    var count = 0
+    let predicates: [Query.Predicate] = [
+      field.contains(part), field.contains("b" + part + "a"), field.contains(part + "c"),
+      field.isLike("*" + part + "*cafe", options: .ignoringAccents), field.isLike("a?" + part + "*f?"),
+      field.isLike("*" + String(repeating: "a?", count: 1400) + "c*"),
+      field.tokens(words + " strasse"), field.tokens(words + " STRAßE"), field.tokens(words),
+    ]
+    for predicate in predicates {
+      let isFound = try database.count(Query("Note", where: predicate)) == 1
+      #expect(predicate.matches(record) == isFound, "\(predicate.description.prefix(40))")
+      if isFound { count += 1 }
+    }
+    #expect(count > 3)
+  }
+
   @Test("a plan says what is read, tested and sorted")
   func plans() throws {
     let database = try Database.scratch()

@@ -593,4 +593,28 @@ struct IndexTests {
     #expect(failure { try database.createIndex(on: "more", ofType: "Note") }?.code == .limitExceeded)
     try database.expectClean()
   }
+
+  @Test("an index that another process has dropped, or begun to build, is made by who asks for it, whatever was seen before")
+  func droppedByAnother() throws {
+    let disk = SimulatedDisk(seed: 4)
+    let mine = try Database.open(on: disk, seed: 1) { $0.lock = .perTransaction }
+    let other = try Database.open(on: disk, seed: 2) { $0.lock = .perTransaction }
+    for number in 0..<20 { try mine.put("r\(number)", ["n": .int(Int64(number))]) }
+    try mine.setIndex(.queryable, on: "n", ofType: "Note")
+    for isBegun in [false, true] {
+      for builds in [false, true] where isBegun || !builds {
+        try other.setIndex([], on: "n", ofType: "Note")
+        if isBegun {
+          #expect(failure { try other.setIndex(.queryable, on: "n", ofType: "Note") { _, _ in false } }?.code == .operationCancelled)
+        }
+        if builds { try mine.buildIndexes() } else { try mine.setIndex(.queryable, on: "n", ofType: "Note") }
+        try other.refresh()
+        for database in [mine, other] {
+          #expect(try database.indexes().map(\.isComplete) == [true] && database.indexes().map(\.entryCount) == [20])
+        }
+      }
+    }
+    try mine.close()
+    try other.close()
+  }
 }

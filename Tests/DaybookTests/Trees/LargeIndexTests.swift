@@ -61,6 +61,24 @@ struct LargeIndexTests {
     }
   }
 
+  @Test("a compaction makes the entries of an index that is damaged of the records", arguments: [0, 1])
+  func damagedIndex(zone number: Int) throws {
+    let disk = SimulatedDisk(seed: 1)
+    var database = try Self.make(on: disk)
+    try database.compact()
+    let expected = try Self.keys(database)
+    let zone = try number == 0 ? Zone.ID.default : Zone.ID("other")
+    let root = try database.indexRoot(of: zone).reference
+    try database.close()
+    #expect(root & PageSource.memoryTag == 0 && disk.corrupt("test.daybook", at: Int(root) + 200))
+    database = try Database.open(at: "test.daybook", options: Self.options(), disk: disk)
+    #expect(failure { try Self.keys(database) }?.code == .corrupted)
+    try database.compact()
+    #expect(try Self.keys(database) == expected)
+    try database.expectClean()
+    try database.close()
+  }
+
   @Test("a compaction whose indexes do not fit into its memory has all their entries, and may be cancelled at any time")
   func compaction() throws {
     let disk = SimulatedDisk(seed: 1)

@@ -254,14 +254,7 @@ extension BodyFilter {
     range = low..<first(low..<range.upperBound, notBelow: UInt64(scalar) + 2)
   }
 
-  /// What is between two `*` may be where it is first found: that leaves the most for the rest.
-  private func isLike(_ step: Step, _ bytes: ByteView) -> Bool {
-    var text = Folding(bytes, step.options)
-    guard parts.isNext(step.parts.lowerBound, in: &text) else { return false }
-    if step.parts.count == 1 { return text.next() == nil }
-    for part in step.parts.dropFirst().dropLast() where !parts.find(part, in: &text) { return false }
-    return parts.isEnd(step.parts.upperBound - 1, of: text)
-  }
+  private func isLike(_ step: Step, _ bytes: ByteView) -> Bool { parts.isLike(step.parts, Folding(bytes, step.options)) }
 }
 
 extension RecordBody {

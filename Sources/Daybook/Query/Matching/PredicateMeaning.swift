@@ -4,7 +4,8 @@
   import Foundation
 #endif
 
-/// What a predicate means, said of a record in memory. Every faster way of finding records is held to this one, so it is plain.
+/// What a predicate means, said of a record in memory. Every faster way of finding records is held to this one, so it is plain. Only where
+/// texts are so long that being plain would take as much time as the square of them, it looks as `BodyFilter` does.
 struct PredicateMeaning {
   let record: Record
   /// What `now()` is.
@@ -64,7 +65,7 @@ struct PredicateMeaning {
       if case .string(let text) = value, case .string(let part) = constant {
         let text = Folding.scalars(text, options)
         let part = Folding.scalars(part, options)
-        return part.isEmpty || (0..<text.count).contains { text[$0...].starts(with: part) }
+        return has(part, in: text)
       }
       return value.elements?.contains { equal($0, constant, options) } ?? false
     case .text(let match, let other):
@@ -73,10 +74,10 @@ struct PredicateMeaning {
       switch match {
       case .prefix: return scalars.starts(with: Folding.scalars(other, options))
       case .suffix: return scalars.reversed().starts(with: Folding.scalars(other, options).reversed())
-      case .pattern: return LikePattern(other, options).matches(scalars[...])
+      case .pattern: return isLike(LikePattern(other, options), text, scalars, options)
       }
     case .words(let words):
-      let wanted = SearchWords.words(of: words)
+      let wanted = SearchWords.words(of: words).map { $0.unicodeScalars.map(\.value) }
       let texts: [String] =
         switch value {
         case .string(let text): [text]
@@ -84,8 +85,11 @@ struct PredicateMeaning {
         default: []
         }
       return texts.contains { text in
-        wanted.contains { word in
-          UTF8Order.withView(of: text) { SearchWords.has(word.unicodeScalars.map(\.value)[...], in: $0) }
+        UTF8Order.withView(of: text) { bytes in
+          if PredicateMeaning.isPlain(wanted.count, bytes.count) {
+            return wanted.contains { SearchWords.has($0[...], in: bytes) }
+          }
+          return !SearchWords.all(of: bytes).isDisjoint(with: wanted)
         }
       }
     case .distance(let comparison, let place, let kilometres):
@@ -93,6 +97,31 @@ struct PredicateMeaning {
       return ValueOrder.accepts(other.distance(to: place), comparison, kilometres * 1000)
     case .isAbsent: return false
     }
+  }
+
+  /// Whether so much is looked for in so much in the plain way.
+  private static func isPlain(_ wanted: Int, _ count: Int) -> Bool { wanted * count <= 1 << 20 }
+
+  private func has(_ part: [UInt32], in text: [UInt32]) -> Bool {
+    if part.isEmpty { return true }
+    if PredicateMeaning.isPlain(part.count, text.count) {
+      return (0..<text.count).contains { text[$0...].starts(with: part) }
+    }
+    let fallbacks = TextParts.fallbacks(of: part)
+    var count = 0
+    return text.contains { scalar in
+      count = TextParts.seen(after: count, scalar, part, fallbacks, from: 0)
+      return count == part.count
+    }
+  }
+
+  private func isLike(
+    _ pattern: LikePattern, _ text: String, _ scalars: [UInt32], _ options: Query.TextOptions
+  ) -> Bool {
+    if PredicateMeaning.isPlain(pattern.pieces.count, scalars.count) { return pattern.matches(scalars[...]) }
+    var parts = TextParts()
+    parts.append(pattern)
+    return UTF8Order.withView(of: text) { parts.isLike(0..<parts.count, Folding($0, options)) }
   }
 
   private func constant(_ operand: Query.Operand) -> Record.Value {

@@ -92,6 +92,23 @@ struct SearchWords {
     return position == word.count
   }
 
+  /// The words of a text, as scalars.
+  static func all(of bytes: ByteView) -> Set<[UInt32]> {
+    var result: Set<[UInt32]> = []
+    var words = SearchWords(bytes)
+    var word: [UInt32] = []
+    while let scalar = words.next() {
+      if scalar != 0 {
+        word.append(scalar)
+      } else if !word.isEmpty {
+        result.insert(word)
+        word = []
+      }
+    }
+    if !word.isEmpty { result.insert(word) }
+    return result
+  }
+
   /// The words of a text that are looked for, each once, in their order.
   static func words(of text: String) -> [String] {
     var result: [String] = []

@@ -135,6 +135,16 @@ struct TextParts {
     return isNext(index, in: &text)
   }
 
+  /// Whether all of a text is like the pattern that has these parts between its stars. What is between two of them may be where it is
+  /// first found: that leaves the most for the rest.
+  func isLike(_ range: Range<Int>, _ text: Folding) -> Bool {
+    var text = text
+    guard isNext(range.lowerBound, in: &text) else { return false }
+    if range.count == 1 { return text.next() == nil }
+    for part in range.dropFirst().dropLast() where !find(part, in: &text) { return false }
+    return isEnd(range.upperBound - 1, of: text)
+  }
+
   private func findByMasks(_ part: Part, in text: inout Folding) -> Bool {
     let wordCount = part.wordCount
     let last = UInt64(1) << ((part.scalars.count - 1) % 64)

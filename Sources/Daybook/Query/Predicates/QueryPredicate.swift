@@ -68,9 +68,9 @@ extension Query {
       return Predicate(term(own), depth: depth)
     }
 
-    /// Both.
+    /// Both. Joins all that either has: of many, make one with ``all(_:)``.
     public static func && (first: Predicate, second: Predicate) -> Predicate { all([first, second]) }
-    /// One of both at least.
+    /// One of both at least. Joins all that either has: of many, make one with ``any(_:)``.
     public static func || (first: Predicate, second: Predicate) -> Predicate { any([first, second]) }
     /// The others.
     public static prefix func ! (predicate: Predicate) -> Predicate {
