@@ -23,7 +23,7 @@ final class ImageApplier {
   @safe @exclusivity(unchecked) private var merge: RunMerge?
   /// Made for the first entry: most opens have none (row: session).
   @safe @exclusivity(unchecked) private var entries: ImageEntries?
-  /// Whether records have no entries of indexes, because whoever writes the image copies them.
+  /// Whether records have no entries of indexes, because the compaction copies them.
   @safe @exclusivity(unchecked) var leavesEntries = false
   /// The zone that all of these belong to.
   private let zoneKey = ByteBuffer(capacity: 256)

@@ -253,10 +253,10 @@ package struct Cursor {
     return try seek(key)
   }
 
-  /// From here on, leaves are read in copies, and those of the file are checked there: for whoever makes new pages of them, which get
+  /// From here on, leaves are read in copies, and those of the file are checked there: for a caller that makes new pages of them, which get
   /// checksums of their own.
   package mutating func readInCheckedCopies() {
-    precondition(!isValid, "a cursor is told so before it stands on a record")
+    precondition(!isValid, "a cursor is told so before it is on a record")
     keepsCopies = true
     checksCopies = true
     if copies == nil { copies = PageCopies() }

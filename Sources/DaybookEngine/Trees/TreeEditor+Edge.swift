@@ -1,11 +1,11 @@
-/// Ascending keys behind all others of a tree, without a descent for each: the path of the one before is theirs, too.
+/// Ascending keys after all others of a tree, without a descent for each: the path of the one before is theirs, too.
 ///
 /// Loads in the order of keys, images, and indexes that are built of sorted entries come so (row: kv-load-sequential-unsynced).
 ///
 /// Always true while `edgeRoot` is not zero: `path` leads from that root over the last child of each branch to a leaf, and all of
 /// these are pages of this edit since its innermost savepoint. Whatever else changes trees, frees pages or moves the mark forgets it.
 extension TreeEditor {
-  /// Puts a key behind the last one of the tree; false, and nothing changes, when it does not belong there or has no room.
+  /// Puts a key after the last one of the tree; false, and nothing changes, when it does not belong there or has no room.
   @inline(__always)
   func putAtEdge(_ key: ByteView, _ value: ByteView, asCatalog: Bool, in root: inout TreeRoot) -> Bool {
     let leaf = path[path.count &- 1].page

@@ -31,7 +31,7 @@
   let secondScratch: Page
   private let scratchMemory: UnsafeMutableRawPointer
   @safe @exclusivity(unchecked) var path: [Step] = []
-  /// The root of the tree whose last leaf `path` ends in, while a key behind its last one may be put there without a descent
+  /// The root of the tree whose last leaf `path` ends in, while a key after its last one may be put there without a descent
   /// (`TreeEditor+Edge.swift`); 0 for none.
   @safe @exclusivity(unchecked) var edgeRoot: UInt64 = 0
   let separator = ByteBuffer(capacity: 2048)

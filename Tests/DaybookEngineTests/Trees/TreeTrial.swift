@@ -187,11 +187,17 @@ struct TreeTrial {
     for key in keys { try bench.put(key, value, in: tree) }
   }
 
-  /// Keys behind the last one of a tree, each behind the one before; now and then something else comes between two of them.
+  /// Keys after the last one of a tree, each after the one before; now and then something else comes between two of them.
   private func putBehind(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
     for _ in 0..<Int.random(in: 1...60, using: &generator) {
       var key = bench.models[tree].keys.last ?? newKey(&generator)
-      if let last = key.last, last < 255 { key[key.count - 1] = last + 1 } else if key.count < 1280 { key.append(1) } else { return }
+      if let last = key.last, last < 255 {
+        key[key.count - 1] = last + 1
+      } else if key.count < 1280 {
+        key.append(1)
+      } else {
+        return
+      }
       try put(bench, tree, key, &generator)
       switch Int.random(in: 0..<40, using: &generator) {
       case 0: try bench.remove(key, from: tree)

@@ -205,11 +205,14 @@ struct ObserveTests {
 
   @Test("a list with a limit hears that all of its rows went at once, and when what is left looks like rows that it kept")
   func allRowsGone() async throws {
-    for (count, limit, keptCount) in [(100, 2, 0), (100, 2, 1), (18, 2, 0), (18, 2, 1), (18, 2, 2), (100, 50, 0), (70, 50, 3), (10, 2, 0)] {
+    let cases = [(100, 2, 0), (100, 2, 1), (18, 2, 0), (18, 2, 1), (18, 2, 2), (100, 50, 0), (70, 50, 3), (10, 2, 0)]
+    for (count, limit, keptCount) in cases {
       for sort in [[], [Query.Sort.ascending("n")]] {
         let database = try Database.scratch()
         try now {
-          try database.write { for number in 0..<count { try $0.save(.fresh("n\(number)", type: "Note", ["n": .int(Int64(number))])) } }
+          try database.write {
+            for number in 0..<count { try $0.save(.fresh("n\(number)", type: "Note", ["n": .int(Int64(number))])) }
+          }
         }
         let query = Query("Note", sort: sort, limit: limit)
         var values = database.observe(query).makeAsyncIterator()
