@@ -157,7 +157,6 @@ skip-compaction-sync             CrashSearch            the new file takes the n
 skip-directory-sync-after-compaction StoreCompaction       commits go on in the new file before its name is durable
 never-catch-up                   StoreCompaction        commits that come faster than a compaction copies them make it copy without end
 compact-without-entries          IndexTests             a compaction forgets the entries of indexes
-edge-of-before-rollback          TreeModelTests         a rollback keeps the path behind the last key, whose pages it has freed
 edge-takes-any-key               TreeModelTests         a key in the middle is put behind the last one
 compact-tombstones-away          CompactionTests        a compaction forgets deletions
 compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there

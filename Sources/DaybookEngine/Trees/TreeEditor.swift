@@ -128,7 +128,7 @@
     created.removeSubrange(savepoint.createdCount...)
     createdByteCount = savepoint.createdByteCount
     pageBalance = savepoint.pageBalance
-    if !isMutant("edge-of-before-rollback") { edgeRoot = 0 }
+    edgeRoot = 0
     mark = savepoint.outerMark
     isFaulty = false
   }
