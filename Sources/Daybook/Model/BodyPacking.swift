@@ -116,25 +116,32 @@ struct BodyPacking {
     var row = unsafe body.slice(layout.fieldsStart &+ 2..<layout.keysStart).base
     var shapeRow = unsafe shape.table.dropFirst(2).base
     var start: UInt32 = 0
-    // The last one is not written.
-    var waiting: UInt32 = 0
-    var isWaiting = false
+    // Safe: a length of 32 bits has five bytes at most. Through a pointer: the writer's end would be stored for each field.
+    var target = unsafe writer.room(5 &* layout.fieldCount)
+    // The last one is not written: where it begins is the end.
+    var last = unsafe target
     for _ in 0..<layout.fieldCount {
       let head = unsafe row.loadUnaligned(as: UInt16.self)
       guard unsafe isSparse || shapeRow.loadUnaligned(as: UInt16.self) == head else { return false }
       let end = unsafe UInt32(littleEndian: row.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
-      let length = end &- start
+      var length = end &- start
       start = end
       if FieldMark(rawValue: UInt8(truncatingIfNeeded: UInt16(littleEndian: head))).isOfEightBytes {
         guard length == 8 else { return false }
       } else {
-        if isWaiting { writer.append(varint: UInt64(waiting)) }
-        waiting = length
-        isWaiting = true
+        unsafe last = target
+        while length >= 0x80 {
+          unsafe target.storeBytes(of: UInt8(truncatingIfNeeded: length) | 0x80, as: UInt8.self)
+          unsafe target += 1
+          length &>>= 7
+        }
+        unsafe target.storeBytes(of: UInt8(truncatingIfNeeded: length), as: UInt8.self)
+        unsafe target += 1
       }
       unsafe row += RecordBody.tableStride
       unsafe shapeRow += RecordBody.tableStride
     }
+    unsafe writer.setEnd(last)
     return true
   }
 }

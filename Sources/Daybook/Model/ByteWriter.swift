@@ -22,8 +22,9 @@ import DaybookEngine
   /// Makes what was written part of the buffer.
   func finish() { buffer.setCount(offset) }
 
+  /// Makes room for so many bytes more.
   @_transparent
-  private mutating func reserve(_ byteCount: Int) {
+  mutating func reserve(_ byteCount: Int) {
     if byteCount > capacity &- offset { grow(byteCount) }
   }
 
@@ -99,6 +100,19 @@ import DaybookEngine
     offset &-= 8 &- RecordBody.tableStride
   }
 
+  /// Makes room for bytes that are set later, every one.
+  @_transparent
+  mutating func skip(_ byteCount: Int) {
+    reserve(byteCount)
+    offset &+= byteCount
+  }
+
+  /// Takes back what was appended.
+  mutating func cut(to start: Int) {
+    precondition(start >= 0 && start <= offset, "a writer is only ever cut back")
+    offset = start
+  }
+
   /// A key whose first eight bytes are known: few are longer.
   @_transparent
   mutating func append(key: String, head: UInt64) {
@@ -110,11 +124,35 @@ import DaybookEngine
     }
   }
 
+  /// A whole number as a value, for which eight bytes were reserved.
+  @_transparent
+  mutating func append(reserved number: Int64) {
+    guard offset &+ 8 <= capacity else { preconditionFailure("a number was written where no room was made") }
+    // Safe: the line above.
+    let raw = ZigZag.encode(number)
+    unsafe base.storeBytes(of: raw.littleEndian, toByteOffset: offset, as: UInt64.self)
+    offset &+= ValueCoding.byteCount(ofZigZag: raw)
+  }
+
   /// The low bytes of a number.
   @_transparent
   mutating func append(number: UInt64, byteCount: Int) {
     append(uint64: number)
     offset &-= 8 &- byteCount
+  }
+
+  /// A pointer to room for so many bytes; `setEnd` says how many were filled.
+  @_transparent
+  mutating func room(_ byteCount: Int) -> UnsafeMutableRawPointer {
+    reserve(byteCount)
+    return unsafe base + offset
+  }
+
+  @_transparent
+  mutating func setEnd(_ end: UnsafeMutableRawPointer) {
+    let newOffset = unsafe end - base
+    guard newOffset >= offset, newOffset <= capacity else { preconditionFailure("a writer ends within its room") }
+    offset = newOffset
   }
 
   @_transparent
@@ -138,6 +176,18 @@ import DaybookEngine
     // Safe: the line above.
     let old = unsafe base.load(fromByteOffset: position, as: UInt8.self)
     unsafe base.storeBytes(of: old | bits, toByteOffset: position, as: UInt8.self)
+  }
+
+  /// A field's row.
+  @_transparent
+  func set(mark: UInt8, keyByteCount: UInt8, end: UInt32, at position: Int) {
+    guard position >= 0, position <= offset &- RecordBody.tableStride else {
+      preconditionFailure("a row is patched after it was appended")
+    }
+    // Safe: the line above.
+    let head = (UInt16(mark) | UInt16(keyByteCount) &<< 8).littleEndian
+    unsafe base.storeBytes(of: head, toByteOffset: position, as: UInt16.self)
+    unsafe base.storeBytes(of: end.littleEndian, toByteOffset: position &+ 2, as: UInt32.self)
   }
 
   @_transparent

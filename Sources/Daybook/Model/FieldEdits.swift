@@ -22,6 +22,14 @@
 
   @_transparent var indices: Range<Int> { 0..<count }
 
+  /// Which edit it is in the order in which they were first made.
+  @inline(__always)
+  func number(at index: Int) -> Int {
+    precondition(index >= 0 && index < count, "an edit was read behind the last")
+    // Safe: the line above.
+    return unsafe Int(order[index])
+  }
+
   /// The edit in its place: what is read of it is not copied first. By address: without optimisation, a coroutine allocates its
   /// frame each time.
   subscript(index: Int) -> FieldEdit {

@@ -2,36 +2,45 @@ import DaybookEngine
 
 /// How edits and the stored body together make the fields of a record. Both namespaces go through here.
 extension Record {
-  private func position(of key: String) -> RecordDraft.Position {
-    UTF8Order.withView(of: key) { position(of: $0, head: UTF8Order.head(of: $0)) }
-  }
-
-  /// The position of a key whose head is known.
-  @inline(__always)
-  private func position(of key: ByteView, head: UInt64) -> RecordDraft.Position {
-    draft?.position(of: key, head: head) ?? RecordDraft.Position()
-  }
-
   @usableFromInline
   func value(forKey key: String, isEncrypted: Bool) -> Value? {
-    if draft != nil {
-      let place = position(of: key)
+    if let draft {
+      if let expected = draft.expected { return isEncrypted ? nil : value(forKey: key, draft, expected) }
+      let place = UTF8Order.withView(of: key) { draft.position(of: $0, head: UTF8Order.head(of: $0)) }
       if place.isFound {
-        let (isFinal, isOfNamespace) = withEdits { edits in
-          (edits[place.index].kind != nil || edits[place.index].isOfBoth, edits[place.index].isEncrypted == isEncrypted)
-        }
-        if isOfNamespace { return withEdits { $0[place.index].value } }
+        let edits = draft.edits
+        let isFinal = edits[place.index].kind != nil || edits[place.index].isOfBoth
+        if edits[place.index].isEncrypted == isEncrypted { return edits[place.index].value }
         if isFinal { return nil }
       }
     }
     return body.value(forKey: key, isEncrypted: isEncrypted)
   }
 
+  /// What came as expected and what is stored, which is nothing, are all that the record has.
+  private func value(forKey key: String, _ draft: RecordDraft, _ expected: KeyOrder) -> Value? {
+    guard let number = UTF8Order.withView(of: key, { expected.number(of: $0) }),
+      number < draft.expectedEdits.count, draft.expectedEdits[number].isValue
+    else { return nil }
+    return draft.expectedEdits[number].value
+  }
+
+  /// Whether a key was set or removed.
+  private func hasEdit(forKey key: String) -> Bool {
+    guard let draft else { return false }
+    return UTF8Order.withView(of: key) { bytes in
+      if let expected = draft.expected {
+        return expected.number(of: bytes).map { draft.expectedEdits.form($0) != ExpectedEdit.absent } ?? false
+      }
+      return draft.position(of: bytes, head: UTF8Order.head(of: bytes)).isFound
+    }
+  }
+
   func typedValue<T: RecordValueConvertible>(
     _ type: T.Type, forKey key: String, isEncrypted: Bool
   ) throws(DatabaseError) -> T {
     guard let value = value(forKey: key, isEncrypted: isEncrypted) else {
-      if let mark = body.mark(forKey: key), mark.isEncrypted == isEncrypted, !position(of: key).isFound {
+      if let mark = body.mark(forKey: key), mark.isEncrypted == isEncrypted, !hasEdit(forKey: key) {
         if let fault = body.openingFault(forKey: key) { throw fault }
         throw DatabaseError(BodyFault.badValue, facts: .init(key: key))
       }
@@ -47,6 +56,15 @@ extension Record {
 
   /// Sets or refuses.
   mutating func store(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) throws(DatabaseError) {
+    if !isEncrypted, isTaken(&value, forKey: key) { return }
+    try storeEdit(value, forKey: key, isEncrypted: isEncrypted)
+  }
+
+  @inline(__always)
+  private mutating func storeEdit(
+    _ value: consuming Value?, forKey key: String, isEncrypted: Bool
+  ) throws(DatabaseError) {
+    if !isEncrypted, takesFirst(&value, key) { return }
     // One look at the draft for everything: each counts a reference (row: record-insert).
     let draft = ownDraft()
     // The bytes of the key, too, are looked at once.
@@ -82,9 +100,15 @@ extension Record {
   /// Sets, or remembers why not.
   @usableFromInline
   mutating func assign(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) {
+    if !isEncrypted, isTaken(&value, forKey: key) { return }
+    assignEdit(value, forKey: key, isEncrypted: isEncrypted)
+  }
+
+  @inline(never)
+  private mutating func assignEdit(_ value: consuming Value?, forKey key: String, isEncrypted: Bool) {
     let isRemoval = value == nil
     do throws(DatabaseError) {
-      try store(value, forKey: key, isEncrypted: isEncrypted)
+      try storeEdit(value, forKey: key, isEncrypted: isEncrypted)
     } catch {
       // A key that no record has can be set by mistake and taken back.
       if isRemoval { ownDraft().forgive(key, isEncrypted) } else { refuse(key, isEncrypted, error) }
@@ -113,7 +137,10 @@ extension Record {
   }
 
   /// Puts an edit in its place; the newer one of a key wins.
-  mutating func put(_ edit: FieldEdit) { ownDraft().put(edit, at: position(of: edit.key)) }
+  mutating func put(_ edit: FieldEdit) {
+    let draft = ownDraft()
+    draft.put(edit, at: UTF8Order.withView(of: edit.key) { draft.position(of: $0, head: edit.head) })
+  }
 
   /// Where the present value of a field is.
   enum FieldSource {

@@ -131,7 +131,8 @@ extension Record.Value {
 extension Record {
   /// Whether an asset or a list of them was set since the record was read.
   package var hasEditedAssets: Bool {
-    withEdits { edits in
+    if let draft, draft.expected != nil { return draft.has(.asset, or: .assets) }
+    return withEdits { edits in
       for index in edits.indices {
         if let kind = edits[index].kind, kind.isAsset { return true }
       }

@@ -122,6 +122,8 @@ public struct Record: Identifiable, Sendable {
       refusals.append(Refusal(key: "recordID", error: error))
       return
     }
+    // What is expected is expected of records without stored fields.
+    if draft != nil { _ = ownDraft() }
     body = current.body
     let own = edits
     if hasEdits || current.hasEdits { edits = current.edits }
@@ -140,6 +142,11 @@ public struct Record: Identifiable, Sendable {
   /// Throws what a subscript could not: the first key or value that was refused, or a reference to another zone.
   package func validateForSave() throws(DatabaseError) {
     guard let draft else { return }
+    if draft.expected != nil {
+      // Nothing of it was refused.
+      if draft.has(.reference, or: .references) { try spelledOut.validateForSave() }
+      return
+    }
     if let refusal = draft.refusals.first { throw refusal.error }
     // By index here and in the encoder: a copy of an edit costs two reference counts, for each field of each save.
     let edits = draft.edits

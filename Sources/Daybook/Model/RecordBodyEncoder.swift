@@ -59,6 +59,11 @@ package enum RecordBodyEncoder {
     _ record: Record, onto server: RecordBody? = nil, writing extent: Extent = .changedKeys, stamp: Stamp,
     services: RecordServices? = nil, room: Room = Room(), into buffer: ByteBuffer
   ) throws(DatabaseError) {
+    if record.isExpected, server != nil || record.body.fieldCount > 0 {
+      // Of what is merged, the edits are asked for several times.
+      return try encode(
+        record.spelledOut, onto: server, writing: extent, stamp: stamp, services: services, room: room, into: buffer)
+    }
     try record.validateForSave()
     var room = room
     room.start = unsafe buffer.extent.count
@@ -237,9 +242,63 @@ package enum RecordBodyEncoder {
     of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
     _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
-    try record.withEdits { (edits) throws(DatabaseError) in
+    if record.isExpected, let hasReferences = try appendExpected(of: record, zoneKey: zoneKey, room, into: &writer) {
+      return hasReferences
+    }
+    return try record.withEdits { (edits) throws(DatabaseError) in
       try appendAll(edits, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
     }
+  }
+
+  /// The same of a draft whose keys came in the order that was expected: their rows and places are known.
+  /// - Returns: nil, with nothing written, where assets and long values have to be looked at more closely, and for few of many keys,
+  ///   which another order may fit.
+  private static func appendExpected(
+    of record: Record, zoneKey: ByteView, _ room: Room, into writer: inout ByteWriter
+  ) throws(DatabaseError) -> Bool? {
+    guard let draft = record.draft, let expected = draft.expected, !draft.has(.asset, or: .assets) else { return nil }
+    defer { withExtendedLifetime(draft) {} }
+    let places = expected.places
+    let edits = draft.expectedEdits
+    if draft.isFewOfMany { return nil }
+    let start = writer.offset
+    try appendFieldCount(draft.valueCount, into: &writer)
+    var row = writer.offset
+    writer.skip(RecordBody.tableStride * draft.valueCount)
+    if draft.valueCount == places.count {
+      writer.append(expected.bytes)
+    } else {
+      var key = 0
+      for rank in 0..<places.count {
+        let place = places[rank]
+        let end = key + Int(place.byteCount)
+        if place.number < edits.count, edits[place.number].isValue { writer.append(expected.bytes.slice(key..<end)) }
+        key = end
+      }
+    }
+    let values = writer.offset
+    // A number takes eight bytes at most, and nothing else is asked about them.
+    writer.reserve(8 * places.count)
+    for rank in 0..<places.count {
+      let place = places[rank]
+      guard place.number < edits.count, edits[place.number].isValue else { continue }
+      if case .int(let number) = edits[place.number].value {
+        writer.append(reserved: number)
+      } else {
+        if room.isShort(for: edits[place.number].value, at: writer.offset) {
+          writer.cut(to: start)
+          return nil
+        }
+        ValueCoding.append(edits[place.number].value, zoneKey: zoneKey, into: &writer)
+        writer.reserve(8 * (places.count - rank))
+      }
+      writer.set(
+        mark: edits[place.number].form, keyByteCount: place.byteCount, end: UInt32(truncatingIfNeeded: writer.offset &- values),
+        at: row)
+      row &+= RecordBody.tableStride
+    }
+    precondition(writer.offset - values <= Int(UInt32.max), "a long value is looked at more closely")
+    return draft.has(.reference, or: .references)
   }
 
   private static func appendAll(
@@ -376,6 +435,7 @@ package enum RecordBodyEncoder {
     ValueCoding.append(value, zoneKey: zoneKey, into: &writer)
   }
 
+  @inline(__always)
   private static func setEnd(from values: Int, at entry: Int, in writer: ByteWriter) throws(DatabaseError) {
     guard let end = UInt32(exactly: writer.offset - values) else {
       throw DatabaseError(.valueTooLarge, facts: .init(size: writer.offset - values, limit: Int(UInt32.max)))

@@ -250,9 +250,12 @@ package enum ValueCoding {
   @inline(__always)
   static func append(int number: Int64, into writer: inout ByteWriter) {
     let raw = ZigZag.encode(number)
-    // The zero has a byte, too.
-    writer.append(number: raw, byteCount: (71 &- (raw | 1).leadingZeroBitCount) / 8)
+    writer.append(number: raw, byteCount: byteCount(ofZigZag: raw))
   }
+
+  /// The zero has a byte, too.
+  @_transparent
+  static func byteCount(ofZigZag raw: UInt64) -> Int { (71 &- (raw | 1).leadingZeroBitCount) &>> 3 }
 
   private static func append(_ data: Data, into writer: inout ByteWriter) {
     // Safe: the bytes are copied before the closure returns.

@@ -53,6 +53,8 @@ extension WriteContext {
     // What has been packed before has been declared before.
     if packing.isPacked || !packing.isUndeclared && database.writerState.knownShapes.contains(shape) {
       try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
+      // Not of the first record of a shape: many shapes have one record.
+      if server == nil { record.noteOrder() }
     } else {
       // What is new is declared before the save, so the save is encoded again after the declaration. When the save is refused
       // after all, nothing has been learned from it.
