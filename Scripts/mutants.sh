@@ -104,6 +104,8 @@ compact-nested-bodies            ForgedBody             a compaction copies bodi
 trust-inline-digest              ForgedBody             a content in its record may have any SHA-256
 copy-to-own-name                 OwnName                a backup takes a name that the next open clears
 copy-over-source                 OwnName                a backup to NAME removes a database that is called NAME.unfinished
+copy-frames-unverified           FrameBackup            a backup gives damaged bytes new checksums
+copy-closed-frames               FrameBackup            a backup that died passes for a finished one, and the next is refused
 remove-whole-databases           Leftover               a database with the name of a leftover is removed
 collect-unmarked                 FolderOwner            a collection empties a folder that does not say whose it is
 collect-for-copies               FolderOwner            a copy of a file empties the original's folder

@@ -10,7 +10,7 @@ extension Database {
   /// Copies the database as it is now into a new file; writes go on meanwhile, and are not in it.
   ///
   /// The copy has the same identity: tokens and change tags go on in it, and once each has a history of its own, tokens of
-  /// one are refused by the other. Every commit is verified and written anew, under checksums of its own. Contents of assets
+  /// one are refused by the other. Every commit is verified, and has other checksums in the copy. Contents of assets
   /// that live records name come along, each read and verified. Rights, owner and extended attributes of the file stay, as far
   /// as the system lets them be given; the copy is never for more people than this database.
   /// - Parameters:
@@ -19,7 +19,8 @@ extension Database {
   ///     left alone, and the backup is refused.
   ///   - linksAssets: whether contents of assets may be shared with this database by a second name, where both lie on one
   ///     file system. That costs no space; but damage to one is damage to both. Else they are copied.
-  ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`.
+  ///   - progress: called with the commits done and all commits; false stops with `operationCancelled`. It begins once more where the
+  ///     log could not be copied as it is.
   /// - Throws: `corrupted` when acknowledged commits are damaged, or the file was cut short; `ioFailed`, `diskFull`.
   public func backup(
     to target: String, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
@@ -34,8 +35,10 @@ extension Database {
     try backup(to: Database.path(of: target), linksAssets: linksAssets, progress: progress)
   }
 
+  /// - Parameter copiesFrames: whether the log may be copied frame by frame where nothing of it has to change.
   package func backup(
-    to target: String, disk: any Disk, linksAssets: Bool = true, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
+    to target: String, disk: any Disk, linksAssets: Bool = true, copiesFrames: Bool = true,
+    progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
@@ -43,17 +46,25 @@ extension Database {
       do throws(StoreError) { try store.checkWhole() } catch { throw DatabaseError(error, path: path) }
       let attributes: FileAttributes?
       do throws(DiskFailure) { attributes = try store.fileAttributes(for: disk) } catch { throw DatabaseError(error) }
+      func isNext(_ sequence: UInt64) throws(StoreError) {
+        let goesOn = progress?(Int(clamping: sequence - 1), Int(clamping: pin.sequence)) ?? true
+        if !goesOn { throw .refused(reason: "the copy was cancelled") }
+      }
       try Database.makeCopy(
         at: target, of: store.header, from: (path, library.store.disk), like: attributes,
-        present: { () throws(DiskFailure) in try store.fileAttributes(for: disk) }, options: options, disk: disk
+        present: { () throws(DiskFailure) in try store.fileAttributes(for: disk) }, options: options, disk: disk,
+        begin: { (file) throws(StoreError) in
+          guard copiesFrames else { return 0 }
+          let isCopied = try store.copyFrames(through: pin, to: file, copies: OperationKind.isCopied, progress: isNext)
+          return isCopied ? pin.sequence : 0
+        }
       ) { copy in
-        var copier = LogCopier(copy.store, options: copy.options, .backup)
         do throws(StoreError) {
-          try store.forEachCommit(through: pin) { (sequence) throws(StoreError) in
-            let goesOn = progress?(Int(clamping: sequence - 1), Int(clamping: pin.sequence)) ?? true
-            if !goesOn { throw .refused(reason: "the copy was cancelled") }
-          } _: { (commit) throws(StoreError) in
-            try copier.copy(commit)
+          if copy.store.lastSequence > 0 {
+            try copy.store.repeatDeclarations()
+          } else {
+            var copier = LogCopier(copy.store, options: copy.options, .backup)
+            try store.forEachCommit(through: pin, progress: isNext) { (commit) throws(StoreError) in try copier.copy(commit) }
           }
         } catch { throw DatabaseError(error, path: path) }
         for (digest, entry) in try view.assets().sorted(by: { $0.key < $1.key }) {
@@ -88,10 +99,11 @@ extension Database {
   ///   - attributes: the rights and owners of the original; nil for those of a new file.
   ///   - present: returns them as they are when it is called: before the copy gets its name, it loses what was taken from the
   ///     original meanwhile.
+  ///   - begin: writes commits into the locked file before it is opened, and returns the sequence of the last one, 0 for none.
   static func makeCopy(
     at given: String, of original: FileHeader?, from source: (path: String, disk: any Disk), like attributes: FileAttributes?,
     present: @escaping () throws(DiskFailure) -> FileAttributes?, options: Options, disk givenDisk: any Disk,
-    fill: (Database) throws -> Void
+    begin: (any DiskFile) throws(StoreError) -> UInt64 = { (_) throws(StoreError) in 0 }, fill: (Database) throws -> Void
   ) throws(DatabaseError) {
     let target: String
     let disk: any Disk
@@ -131,12 +143,19 @@ extension Database {
       var writable = attributes
       writable?.mode |= 0o600
       made = try Store.make(
-        temporary, disk: disk, options: options.storeOptions, copying: original, by: .copy, like: writable)
+        temporary, disk: disk, options: options.storeOptions, copying: original, by: .copy, like: writable,
+        staysLocked: true)
     } catch { throw DatabaseError(opening: target, error, on: disk) }
     defer { made.close() }
     let copy: Database
     let name: CopyName
+    let begun: UInt64
     do throws(DatabaseError) {
+      // Locked, so that no process takes it for a leftover; an open takes the lock for itself.
+      do throws(StoreError) {
+        defer { made.unlock(.writer) }
+        begun = try begin(made)
+      } catch { throw DatabaseError(error, path: source.path) }
       copy = try open(at: temporary, made: made, options: options, disk: disk)
       do { name = try CopyName(of: copy, target: target, attributes: attributes, disk: disk) } catch {
         throw DatabaseError(error)
@@ -150,7 +169,7 @@ extension Database {
     }
     var failure: DatabaseError?
     do {
-      try requireOwn(copy, of: original)
+      try requireOwn(copy, of: original, begun)
       // What another one has left. Not before the file is locked: somebody who is at work has the same name for it.
       do throws(DiskFailure) {
         try name.requireCopy()
@@ -187,10 +206,13 @@ extension Database {
   }
 
   /// Between its creation and its lock another copy to the same target may have removed the file, and made one of its own.
-  private static func requireOwn(_ copy: Database, of original: FileHeader?) throws(DatabaseError) {
+  /// - Parameter sequence: its last commit.
+  private static func requireOwn(
+    _ copy: Database, of original: FileHeader?, _ sequence: UInt64
+  ) throws(DatabaseError) {
     let header = copy.store.header
     let isOfOriginal = original.map { $0.uuidHigh == header.uuidHigh && $0.uuidLow == header.uuidLow } ?? true
-    if isOfOriginal, copy.store.lastSequence == 0 { return }
+    if isOfOriginal, copy.store.lastSequence == sequence { return }
     throw DatabaseError(.locked, "Another copy is being made under the same name.", facts: .init(path: copy.path))
   }
 }

@@ -8,8 +8,8 @@ import DaybookEngine
 /// Writes the operations of one log into another database, commit by commit, and links each version to the one before
 /// it in the new file.
 ///
-/// A backup copies everything, so that sequences, lineages and tokens stay what they are, and anything that does not fit
-/// is damage. A salvage copies what can still be applied where commits are missing, into a database with a history of its own.
+/// A backup whose frames cannot be copied as they are (`FrameCopier`) copies everything, so that sequences, lineages and tokens
+/// stay what they are, and anything that does not fit is damage. A salvage copies what can still be applied where commits are missing, into a database with a history of its own.
 struct LogCopier {
   enum Purpose { case backup, salvage }
 

@@ -46,6 +46,11 @@ enum OperationKind: UInt8, CaseIterable {
   /// Kinds that a version which does not know them may pass over.
   static let skippable: ClosedRange<UInt8> = 128...254
 
+  /// Whether a backup copies an operation with such a number.
+  static func isCopied(_ number: UInt8) -> Bool {
+    OperationKind(rawValue: number) != nil || OperationKind.skippable.contains(number)
+  }
+
   /// What a replay in the order of names does with it.
   enum Replay {
     /// Waits for others of its zone and is applied with them, in the order of names.

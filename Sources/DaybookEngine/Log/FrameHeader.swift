@@ -158,26 +158,27 @@ package struct FrameHeader: Sendable, Equatable {
   }
 
   /// Writes the header into the first 96 bytes of a frame that has its payload already, and computes both checksums.
-  mutating func seal(into frame: ByteBuffer, salt: UInt64) {
-    precondition(frame.count >= FrameHeader.byteCount, "a frame has room for its header")
-    let payload = frame.view.dropFirst(FrameHeader.byteCount)
+  /// - Parameter start: where the frame begins in the buffer, whose last it is.
+  mutating func seal(into frame: ByteBuffer, from start: Int = 0, salt: UInt64) {
+    precondition(frame.count - start >= FrameHeader.byteCount, "a frame has room for its header")
+    let payload = frame.view.dropFirst(start + FrameHeader.byteCount)
     payloadByteCount = UInt64(payload.count)
     payloadChecksum = XXH3.hash(payload, seed: FrameHeader.seed(salt: salt, offset: offset))
-    frame.set(uint32: FrameHeader.magic, at: 0)
+    frame.set(uint32: FrameHeader.magic, at: start)
     let flags: UInt32 = (hasParts ? 1 : 0) | (fillsSectors ? 2 : 0) | (isImage ? 4 : 0)
-    frame.set(uint32: UInt32(kind.rawValue) | flags << 8, at: 4)
-    frame.set(uint64: salt, at: 8)
-    frame.set(uint64: offset, at: 16)
-    frame.set(uint64: number, at: 24)
-    frame.set(uint64: sequence, at: 32)
-    frame.set(uint64: previous, at: 40)
-    frame.set(uint64: durableThrough, at: 48)
-    frame.set(uint64: newestCheckpoint, at: 56)
-    frame.set(uint64: olderCheckpoint, at: 64)
-    frame.set(uint64: payloadByteCount, at: 72)
-    frame.set(uint64: payloadChecksum, at: 80)
-    checksum = XXH3.hash(frame.view.prefix(88), seed: salt)
-    frame.set(uint64: checksum, at: 88)
+    frame.set(uint32: UInt32(kind.rawValue) | flags << 8, at: start + 4)
+    frame.set(uint64: salt, at: start + 8)
+    frame.set(uint64: offset, at: start + 16)
+    frame.set(uint64: number, at: start + 24)
+    frame.set(uint64: sequence, at: start + 32)
+    frame.set(uint64: previous, at: start + 40)
+    frame.set(uint64: durableThrough, at: start + 48)
+    frame.set(uint64: newestCheckpoint, at: start + 56)
+    frame.set(uint64: olderCheckpoint, at: start + 64)
+    frame.set(uint64: payloadByteCount, at: start + 72)
+    frame.set(uint64: payloadChecksum, at: start + 80)
+    checksum = XXH3.hash(frame.view.slice(start..<start + 88), seed: salt)
+    frame.set(uint64: checksum, at: start + 88)
   }
 
   static func seed(salt: UInt64, offset: UInt64) -> UInt64 { salt ^ (offset &* 0x9E37_79B9_7F4A_7C15) }

@@ -58,6 +58,14 @@ struct LogPosition: Equatable, Sendable {
     lastFrameOffset = header.offset
   }
 
+  /// The same position in a copy of the log, where headers have other checksums; nil unless that frame of the copy ends here.
+  func following(_ copy: FrameHeader) -> LogPosition? {
+    guard copy.next == offset, copy.number + 1 == number else { return nil }
+    var position = self
+    position.previous = copy.checksum
+    return position
+  }
+
   /// The offset without the frames before it that no one replays or copies.
   var commitOffset: UInt64 { offset &- passedByteCount }
 

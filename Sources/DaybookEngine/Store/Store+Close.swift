@@ -28,10 +28,13 @@ extension Store {
     let writesClosed = mayWrite && (log.hasWritten || isDirtySinceOpen || lastly != nil) && log.isAlive
     if writesClosed {
       do {
-        try syncWritten()
         // The next open replays commits and walks over page frames, which costs a hundredth as much.
         let walkByteCount = Int(log.tail.offset) - Int(replayStart.offset)
-        if replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount {
+        let isCheckpointDue =
+          replayByteCount > options.closeCheckpointByteCount || walkByteCount / 100 > options.closeCheckpointByteCount
+        // A copy's one sync comes with its zeros, because no thread waits for its commits.
+        if lastly == nil || isCheckpointDue { try syncWritten() }
+        if isCheckpointDue {
           // If there is no room for its pages, the log still holds everything.
           do { try checkpoint(isClosing: true) } catch .disk {}
         }
@@ -135,7 +138,7 @@ extension Store {
         if try file.byteCount() < end { try file.truncate(to: end) }
       } catch { throw .disk(error) }
       // Before the frame: a crash must not keep that without the zeros after it.
-      try log.sync(file)
+      if log.isDurable(log.writtenNumber) { try log.sync(file) } else { try syncWritten() }
     }
   }
 

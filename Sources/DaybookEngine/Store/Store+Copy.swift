@@ -1,5 +1,24 @@
-/// Reads the log of an open store, commit by commit, for backups and for the end of a compaction.
+/// Copies the log of an open store, frame by frame, for backups, or reads it commit by commit, for backups and for the end of a
+/// compaction.
 extension Store {
+  /// Copies the log up to a pinned version into a new file that has its first page only, each frame to its own offset, and after
+  /// them the version's trees. Nothing is proven durable but what the checkpoint at the end names.
+  /// - Parameters:
+  ///   - copies: whether an operation of a kind may be copied as it is.
+  ///   - progress: called with the next sequence; an error that it throws ends the copy.
+  /// - Returns: false, and the file as it was, where this is no log that can be copied so, or not worth it: its commits have to
+  ///   be copied one by one, which also finds what is damaged.
+  package func copyFrames(
+    through pin: Pin, to target: any DiskFile, copies: (_ kind: UInt8) -> Bool,
+    progress: (UInt64) throws(StoreError) -> Void
+  ) throws(StoreError) -> Bool {
+    let version = pin.state.fields
+    guard version.sequence > 0, laterFeatures.load(ordering: .acquiring) == 0 else { return false }
+    if try FrameCopier(self, version, to: target, copies: copies).copy(progress) { return true }
+    try Store.onDisk { () throws(DiskFailure) in try target.truncate(to: FileHeader.byteCount) }
+    return false
+  }
+
   /// Visits every commit up to a pinned version, oldest first. The bytes of a log never change, so writers can go on.
   /// - Parameters:
   ///   - progress: called with the next sequence; an error that it throws ends the walk.

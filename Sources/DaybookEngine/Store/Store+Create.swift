@@ -19,13 +19,14 @@ extension Store {
     ).close()
   }
 
-  /// The same, and the file stays open: as long as it does, no other file has its identity. Nothing is locked any more.
+  /// The same, and the file stays open: as long as it does, no other file has its identity.
   /// - Parameter replacesEmpty: takes the name, rights and owner of a file that is there without a byte. It is looked at with the
   ///   lock that all creators take, so it is never a database that one of them has just made.
+  /// - Parameter staysLocked: whether the caller gives the writer's lock back.
   package static func make(
     _ path: String, disk: any Disk, options: StoreOptions, copying original: FileHeader? = nil,
     generations: UInt64 = 0, by maker: UnfinishedMark.Maker? = nil, like given: FileAttributes? = nil,
-    replacesEmpty: Bool = false
+    replacesEmpty: Bool = false, staysLocked: Bool = false
   ) throws(StoreError) -> any DiskFile {
     let exists = DiskFailure(.create, path: path, kind: .exists, code: 17)
     let (name, temporary) = (lastName(of: path), lastName(of: path) + ".new")
@@ -70,7 +71,7 @@ extension Store {
       file.close()
       throw .disk(error)
     }
-    file.unlock(.writer)
+    if !staysLocked { file.unlock(.writer) }
     return file
   }
 

@@ -27,6 +27,11 @@ extension Store {
     repeated = (count, log.tail.offset)
   }
 
+  /// Appends a copy of all declarations to a file that was copied up to its checkpoint.
+  package func repeatDeclarations() throws(StoreError) {
+    try withTurnForBackground { (hold) throws(StoreError) in try repeatDeclarations(hold) }
+  }
+
   /// Whether there are declarations of which no copy is in the log.
   func haveDeclarationsGrown(_: borrowing Turn.Hold) -> Bool { applier.declarationCount(in: head.roots) > repeated.count }
 

@@ -37,7 +37,7 @@ extension Store {
     try withTurnForBackground { (_) throws(StoreError) in
       try checkAlive()
       // An empty log cannot lose anything.
-      guard log.hasWritten else { return }
+      guard log.tail.number > 1 else { return }
       var header = header
       header.leastByteCount = log.tail.offset
       let page = header.encoded()

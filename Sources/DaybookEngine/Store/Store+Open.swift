@@ -84,7 +84,7 @@ extension Store {
       used.compare(with: header, fileEnd: log.end)
       try used.checkUndamaged(header)
       try used.checkNumbers()
-      try store.repair(used, log: log)
+      try store.repair(used, log: log, isMade: made != nil)
       let isUntold = made == nil && header.unfinishedName != 0 && store.isFinishedUntold(isClosed: used.isClosed)
       let tellsFinished = isUntold ? try store.makeNameOfFinishedDurable() : false
       store.startWriting(used)

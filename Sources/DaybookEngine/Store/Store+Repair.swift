@@ -2,7 +2,8 @@
 /// step; then it starts over.
 extension Store {
   /// Makes the file what the plan says it is. Each step may be repeated after a crash.
-  func repair(_ plan: RecoveryPlan, log reader: LogReader) throws(StoreError) {
+  /// - Parameter isMade: the file does not have the name yet that has to be durable.
+  func repair(_ plan: RecoveryPlan, log reader: LogReader, isMade: Bool) throws(StoreError) {
     do {
       var mustSync = false
       var zerosEnd = UInt64.max
@@ -28,8 +29,10 @@ extension Store {
       }
       if mustSync {
         if !isMutant("skip-recovery-sync") { try file.sync(.full) }
-        if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
-        hasDurableName = true
+        if !isMade {
+          if !isMutant("skip-directory-sync-in-recovery") { try disk.syncDirectory(holding: path) }
+          hasDurableName = true
+        }
       }
       log.zerosEnd.store(min(UInt64(try file.byteCount()), zerosEnd), ordering: .relaxed)
     } catch { throw .disk(error) }

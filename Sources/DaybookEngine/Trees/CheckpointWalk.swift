@@ -83,22 +83,32 @@ extension Page {
   }
 }
 
-extension TreeEditor {
-  /// Writes the image of a dirty page, or of a leaf with its delta, for the file at `offset`: cells in slot order without
-  /// holes, children by file offset, the checksum set. Free space is zeroed, so that neither unused memory nor removed records
-  /// get into the file.
-  func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) throws(PageFault) {
+extension PageSource {
+  /// Writes the image of a dirty page, or of a leaf with its delta, for a file at `offset`: cells in slot order without holes, the
+  /// checksum set. Free space is zeroed, so that neither unused memory nor removed records get into the file.
+  /// - Parameter place: where a child is in the file.
+  func encode(
+    _ reference: UInt64, into target: Page, end: UInt64, scratch: Page, salt: UInt64, offset: UInt64,
+    place: (UInt64) -> UInt64
+  ) throws(PageFault) {
     if LeafDelta.isDelta(reference) {
-      try source.merge(reference, into: target, end: end, scratch: scratch)
+      try merge(reference, into: target, end: end, scratch: scratch)
     } else {
       target.copy(from: DirtyPage(reference).page)
     }
     target.compact(scratch: scratch)
     target.clearFreeBytes()
-    target.replaceReferences { child in
+    target.replaceReferences(place)
+    target.sealChecksum(salt: salt, offset: offset)
+  }
+}
+
+extension TreeEditor {
+  /// Writes the image of a dirty page for the file at `offset`, and notes that it is there.
+  func encodeForFile(_ reference: UInt64, into target: Page, offset: UInt64) throws(PageFault) {
+    try source.encode(reference, into: target, end: end, scratch: scratch, salt: source.salt, offset: offset) { child in
       child & PageSource.memoryTag == 0 ? child : DirtyPage(child).fileOffset
     }
-    target.sealChecksum(salt: source.salt, offset: offset)
     DirtyPage(reference).fileOffset = offset
   }
 
