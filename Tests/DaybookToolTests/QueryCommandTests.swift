@@ -74,7 +74,7 @@ struct QueryCommandTests {
   func explain() throws {
     let words = bench.run("explain", file, "Movie", "year > 2000", "--sort", "year", "--limit", "2")
     #expect(words.status == 0 && words.lines.count == 3)
-    #expect(words.lines[0].hasPrefix("scan 6 records of type Movie in 3 zones") && words.lines[2] == "keep the first 2 by year")
+    #expect(words.lines[0].hasPrefix("scan 6 records of type Movie in 2 zones") && words.lines[2] == "keep the first 2 by year")
     let json = bench.run("query", file, "Movie", "year > 2000", "--sort", "year", "--explain", "--json")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
     #expect(

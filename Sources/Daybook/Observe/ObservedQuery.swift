@@ -254,7 +254,8 @@ extension Query {
   /// The commits that can change its result.
   fileprivate func interest(_ dialect: Dialect) -> WatchInterest {
     WatchInterest(
-      zones: zone.map { [$0] } ?? (dialect == .cloudKit ? [.default] : nil), types: recordType.map { [$0] })
+      zones: zone.map { [$0] } ?? (dialect == .cloudKit ? [.default] : nil), types: recordType.map { [$0] },
+      wantsEnds: zone != nil)
   }
 }
 

@@ -42,13 +42,26 @@ extension ReadView {
     let asked = try askedFields(of: query, and: field)
     let dialect = database.options.dialect
     if dialect == .cloudKit { try query.requireCloudKit { (key) throws(DatabaseError) in try kinds(of: key, in: query) } }
-    let zones = if let zone = query.zone { [zone] } else { dialect == .cloudKit ? [.default] : try zoneIDs() }
+    var zones = if let zone = query.zone { [zone] } else { dialect == .cloudKit ? [.default] : try zoneIDs() }
     var trees: [ZoneTrees] = []
     for zone in zones { trees.append(try existingZone(zone)) }
+    if zones.count > 1, let type = query.recordType { try leaveEmptyZones(&zones, &trees, type) }
     let now = database.options.now()
     let filter = BodyFilter(query.predicate, dialect: dialect, now: now)
     let (planners, words) = try planners(query, asked, now: now)
     return QueryPreparation(query: query, zones: zones, trees: trees, filter: filter, planners: planners, words: words)
+  }
+
+  /// Leaves out zones without records of a type, unless all are: an order is read from an index in one zone only, and each database has
+  /// the default zone.
+  private func leaveEmptyZones(
+    _ zones: inout [Zone.ID], _ trees: inout [ZoneTrees], _ type: String
+  ) throws(DatabaseError) {
+    var kept: [Int] = []
+    for index in trees.indices where try count(ofType: type, in: trees[index]) > 0 { kept.append(index) }
+    if kept.isEmpty || kept.count == zones.count { return }
+    zones = kept.map { zones[$0] }
+    trees = kept.map { trees[$0] }
   }
 
   /// The keys that a query asks for, each once, with the kinds that the fields have had.

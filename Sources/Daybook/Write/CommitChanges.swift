@@ -49,10 +49,10 @@ struct ZoneChange: Sendable {
   /// There is a new one of this name.
   var isNew = false
 
-  /// Whether something went with it that a watcher asked for: records, or the zone that it named.
+  /// Whether something went with it that a watcher asked for: records, or the zone itself.
   func deletes(_ interest: WatchInterest) -> Bool {
     guard let deletion, interest.covers(id) else { return false }
-    if interest.zones != nil { return true }
+    if interest.wantsEnds { return true }
     return interest.types.map(deletion.hadRecords) ?? true
   }
 }

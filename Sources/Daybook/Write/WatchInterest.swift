@@ -8,15 +8,18 @@ struct WatchInterest: Hashable, Sendable {
   let types: Set<String>?
   /// Also the bodies of the records, as they were and as they are.
   let wantsBodies: Bool
+  /// Also the deletion of one of the zones in which there were no records of the types.
+  let wantsEnds: Bool
 
   /// Which records were saved and deleted, in all zones.
   static let names = WatchInterest(wantsBodies: false)
 
   /// A type is in the body, so a watcher that asks for types gets bodies.
-  init(zones: Set<Zone.ID>? = nil, types: Set<String>? = nil, wantsBodies: Bool = true) {
+  init(zones: Set<Zone.ID>? = nil, types: Set<String>? = nil, wantsBodies: Bool = true, wantsEnds: Bool = false) {
     self.zones = zones
     self.types = types
     self.wantsBodies = wantsBodies || types != nil
+    self.wantsEnds = wantsEnds
   }
 
   func covers(_ zone: Zone.ID) -> Bool { zones?.contains(zone) ?? true }

@@ -71,7 +71,7 @@ struct BufferedAccessTests {
         try database.close()
       }
     }
-    #expect(failureCount > 60)
+    #expect(failureCount > 45)
   }
 
   @Test("a database of many times the cache is read, checked, compacted and backed up within the bound")

@@ -244,7 +244,8 @@ extension PredicateTranslation {
     // Of one without a size Swift says another's name.
     guard property.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
       throw DatabaseError(
-        .invalidArguments, "The key of a property is not known; the type can declare it as RecordKeyPaths.",
+        .invalidArguments,
+        "The key of a property is not known; the type can declare it as RecordKeyPaths, of a value within it where that is flattened.",
         facts: .init(found: path.debugDescription))
     }
     let place = try place(.stored(name), valueType)
