@@ -501,6 +501,34 @@ struct QueryTests {
     }
   }
 
+  @Test("a zone without records of the type costs a query nothing: an order comes from the index all the same")
+  func emptyZones() throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    let full = try database.zone("Full")
+    try database.zone("Empty")
+    for number in 0..<20 { try database.put("r\(number)", in: full, ["n": .int(Int64(number))]) }
+    try database.put("other", in: try database.zone("Other"), type: "Other", ["n": 1])
+    try database.setIndex([.sortable], on: "n", ofType: "Note")
+    let query = Query("Note", sort: [.descending("n")], limit: 3)
+    #expect(try database.explain(query).ordering == .index && database.explain(query).zones == [full])
+    var page = try database.query(query)
+    #expect(page.records.map(\.id.name) == ["r19", "r18", "r17"])
+    // A zone that gets its first record between two pages, within a transaction, too.
+    let early = try database.zone("Early")
+    try database.write { transaction in
+      try transaction.save(.fresh("last", in: early, type: "Note", ["n": -1]))
+      #expect(try transaction.records(Query("Note")).count == 21)
+      #expect(try transaction.records(Query("Note", in: early)).count == 1)
+    }
+    var names = page.records.map(\.id.name)
+    while let next = page.next {
+      page = try database.query(query, after: next)
+      names += page.records.map(\.id.name)
+    }
+    #expect(names.count == 21 && Set(names).count == 21 && names.last == "last")
+    #expect(try database.explain(Query("Nothing")).zones.count == 5)
+  }
+
   @Test("a predicate of very many keys and terms asks for each once, and its query ends with its task")
   func manyKeys() throws {
     let database = try Database.scratch()
