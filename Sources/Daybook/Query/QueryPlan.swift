@@ -25,7 +25,8 @@ extension Query {
 
     /// Where the records come from.
     public var access: Access
-    /// The key whose index is used; of a search in all texts the keys of all of them, with commas between.
+    /// The key whose index is used; of a search in all texts the keys of all of them, with commas between. `recordName` where records are
+    /// looked up by the names that are asked for.
     public var index: String?
     /// What the entries of the index are made of.
     public var indexKind: IndexKind?

@@ -33,7 +33,9 @@ struct QueryScan {
   private var isDefault = false
   private var walk: ChangeWalk?
   private let choice: IndexChoice?
-  /// What the index leaves, once it was asked.
+  /// What is asked for by name, in each zone; some of it may be of other types.
+  private let named: [CandidateNames]?
+  /// What the index or the names leave, once they were asked.
   private var candidates: [Candidate] = []
   private var hasCandidates = false
   private var candidate = 0
@@ -63,7 +65,8 @@ struct QueryScan {
     zones = plan.zones
     filter = plan.filter
     weight = 1 + plan.filter.steps.count / 16
-    packedFilter = type.flatMap { PackedFilter(plan.filter, ofType: $0) }
+    named = plan.named
+    packedFilter = plan.named == nil ? type.flatMap { PackedFilter(plan.filter, ofType: $0) } : nil
     choice = plan.choice.flatMap { $0.use == .candidates ? $0 : nil }
     self.stop = stop
     hidesUsers = type == nil && view.database.scope != nil
@@ -74,7 +77,7 @@ struct QueryScan {
 
   /// The next record that passes; nil when there is none.
   mutating func next() throws(DatabaseError) -> Found? {
-    if choice != nil { return try nextCandidate() }
+    if choice != nil || named != nil { return try nextCandidate() }
     while try findEntry() {
       let entry: ChangeEntry
       do throws(PageFault) {
@@ -117,7 +120,10 @@ struct QueryScan {
     guard body.isOf(zones[zone], isDefault: isDefault) else { throw view.misplaced(place, zones[zone]) }
     var isHidden = false
     if let type {
-      guard body.hasType(type) else { throw view.misplaced(place, zones[zone], body.name) }
+      if !body.hasType(type) {
+        guard named != nil else { throw view.misplaced(place, zones[zone], body.name) }
+        isHidden = true
+      }
     } else {
       isHidden = hidesUsers && body.hasType(NameRules.userType)
     }
@@ -131,7 +137,7 @@ struct QueryScan {
 
   /// Where the next record would be looked for; nil at the end.
   mutating func position() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
-    if choice != nil {
+    if choice != nil || named != nil {
       try findCandidates()
       guard candidate < candidates.count else { return nil }
       return (candidates[candidate].zone, candidates[candidate].entry.sequence, candidates[candidate].entry.ordinal)
@@ -175,10 +181,9 @@ struct QueryScan {
   private mutating func findCandidates() throws(DatabaseError) {
     if hasCandidates { return }
     hasCandidates = true
-    guard let choice else { return }
     var entries: [RecordEntry] = []
     for index in zone + 1..<max(zone + 1, zones.count) {
-      let names = try names(choice, index)
+      let names = try candidateNames(index)
       let first = index == zone + 1 ? start : (0, 0)
       let begin = candidates.count
       candidates.reserveCapacity(begin + names.count)
@@ -215,8 +220,10 @@ struct QueryScan {
     if candidates.count > last + 1 { candidates.removeSubrange((last + 1)...) }
   }
 
-  /// The names of records that have an entry in the ranges of the index, and in those of each other word.
-  private func names(_ choice: IndexChoice, _ zone: Int) throws(DatabaseError) -> CandidateNames {
+  /// The names of records that are asked for, or have an entry in the ranges of the index and in those of each other word.
+  private func candidateNames(_ zone: Int) throws(DatabaseError) -> CandidateNames {
+    if let named { return named[zone] }
+    guard let choice else { return CandidateNames() }
     func all(_ choice: IndexChoice) throws(DatabaseError) -> CandidateNames {
       if let known = choice.names { return known[zone] }
       return try CandidateNames(in: choice.ranges, trees[zone].indexes, view, stop) ?? CandidateNames()

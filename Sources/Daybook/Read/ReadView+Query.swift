@@ -18,6 +18,8 @@ struct QueryPreparation {
   let words: WordPlanner?
   /// Nil where all records of the type are looked at.
   fileprivate(set) var choice: IndexChoice?
+  /// In each zone the records that are asked for by name; nil where others may pass as well. Then no index is chosen.
+  fileprivate(set) var named: [CandidateNames]?
 
   /// The records are in the order of their last saves.
   var isInOrderOfSaves: Bool { query.sort.isEmpty }
@@ -31,7 +33,8 @@ extension ReadView {
     _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil
   ) throws(DatabaseError) -> QueryPreparation {
     var plan = try prepareFilter(query, alsoAsking: field)
-    plan.choice = try choice(plan, stop)
+    plan.named = try namedRecords(plan)
+    if plan.named == nil { plan.choice = try choice(plan, stop) }
     return plan
   }
 
@@ -109,7 +112,8 @@ extension ReadView {
     plan.query.zone = zone
     plan.zones = [zone]
     plan.trees = [try existingZone(zone)]
-    plan.choice = try choice(plan, stop)
+    plan.named = try namedRecords(plan)
+    if plan.named == nil { plan.choice = try choice(plan, stop) }
     return plan
   }
 
@@ -242,6 +246,12 @@ extension ReadView {
       if let type = query.recordType { count += try self.count(ofType: type, in: trees) } else { count += trees.byName.count }
     }
     let isBounded = (query.limit ?? .max) <= SortedRows.maximumCount
+    if let named = plan.named, !plan.filter.acceptsNone {
+      return Query.Plan(
+        access: .index, index: Query.Field.recordName.name, recordType: query.recordType, zones: plan.zones,
+        recordCount: named.reduce(0) { $0 + $1.count }, filter: query.predicate,
+        ordering: query.sort.isEmpty ? .asRead : isBounded ? .top : .sort, sort: query.sort, limit: query.limit)
+    }
     if let choice = plan.choice {
       return Query.Plan(
         access: .index, index: choice.keys.joined(separator: ", "), indexKind: choice.definition.kind,

@@ -529,6 +529,77 @@ struct QueryTests {
     #expect(try database.explain(Query("Nothing")).zones.count == 5)
   }
 
+  @Test("records that are asked for by name are looked up, and what is found is what a scan finds", arguments: [false, true])
+  func names(isIndexed: Bool) throws {
+    let database = try Database.scratch()
+    let zone = try database.zone("Library")
+    let uuid = "8F8C2C0E-5D4B-4B5A-9C1E-0A1B2C3D4E5F"
+    for number in 0..<300 {
+      try database.put("r\(number)", in: number % 2 == 0 ? zone : .default, ["n": .int(Int64(number % 7)), "t": "r1"])
+    }
+    try database.put(uuid, ["n": 1])
+    try database.put(uuid.lowercased(), in: zone, ["n": 1])
+    try database.put("r5", in: zone, type: "Other", ["n": 1])
+    if isIndexed { try database.setIndex([.queryable, .sortable], on: "n", ofType: "Note") }
+    let name = Query.Field.recordName
+    let inZone = Record.Value.reference(Record.Reference(try Record.ID("r4", in: zone)))
+    let elsewhere = Record.Value.reference(Record.Reference(try Record.ID("r4")))
+    let named: [Query.Predicate] = [
+      name == "r5", name == "R5", name == uuid, name == uuid.lowercased(), name == "nobody",
+      name.isIn(["r1", "r2", "r2", "x"]), name == "r1" && .field("n") == 1, name == "r1" && .field("n") == 2,
+      name == "r8" || name == "r9", name == "r8" && name == "r9",
+      (name == "r8" || name == "r9") && .field("n") == 1, .any([]) || name == "r3",
+      Query.Predicate(Query.Condition(.recordID, .compare(.equal, .value(inZone)))),
+      Query.Predicate(Query.Condition(.recordID, .compare(.equal, .value(elsewhere)))),
+      Query.Predicate(Query.Condition(.recordID, .isIn([inZone, elsewhere, "r4"]))),
+    ]
+    let others: [Query.Predicate] = [
+      !(name == "r5"), name == "r5" || .field("n") == 1, name > "r29", name.hasPrefix("r2"), .true,
+    ]
+    func query(_ type: String?, _ predicate: Query.Predicate, _ sort: [Query.Sort] = []) -> Query {
+      var query = Query("Note", where: predicate, sort: sort)
+      query.recordType = type
+      return query
+    }
+    for type in ["Note", nil] as [String?] {
+      let all = try database.records(query(type, .true))
+      for (predicate, isNamed) in named.map({ ($0, true) }) + others.map({ ($0, false) }) {
+        for sort in [[], [Query.Sort.descending("n"), .ascending("recordName")]] {
+          let expected = all.filter { predicate.matches($0) }
+          let query = query(type, predicate, sort)
+          let found = try database.records(query)
+          #expect(Set(found.map(\.id)) == Set(expected.map(\.id)) && found.count == expected.count, "\(predicate)")
+          if sort.isEmpty { #expect(found.map(\.id) == expected.map(\.id), "\(predicate)") }
+          #expect(try database.count(query) == expected.count)
+          let plan = try database.explain(query)
+          #expect((plan.index == "recordName") == isNamed, "\(predicate): \(plan)")
+          #expect(!isNamed || plan.recordCount <= 8)
+          var paged: [Record.ID] = []
+          var cursor: Query.Cursor?
+          var first = query
+          first.limit = 1
+          repeat {
+            let page = try database.query(first, after: cursor)
+            paged += page.records.map(\.id)
+            cursor = page.next
+          } while cursor != nil && paged.count < 400
+          #expect(paged == found.map(\.id), "\(predicate)")
+        }
+      }
+    }
+    let many = Query("Note", where: name.isIn((0..<5000).map { "r\($0)" }))
+    #expect(try database.explain(many).access == .scan && database.count(many) == 300)
+    let service = try Database.scratch { $0.dialect = .cloudKit }
+    try service.put("r5", ["n": 1])
+    #expect(try service.explain(Query("Note", where: .field("n") == 1)).index != "recordName")
+    try database.write { transaction in
+      try transaction.save(.fresh("new", type: "Note", ["n": 1]))
+      #expect(try transaction.records(Query("Note", where: name == "new")).count == 1)
+      try transaction.delete(Record.ID("new"))
+      #expect(try transaction.records(Query("Note", where: name == "new")).isEmpty)
+    }
+  }
+
   @Test("a predicate of very many keys and terms asks for each once, and its query ends with its task")
   func manyKeys() throws {
     let database = try Database.scratch()
