@@ -53,9 +53,9 @@ extension Query.Predicate {
 
 extension Query.Condition {
   fileprivate func recordNames(_ dialect: Query.Dialect) -> [String]? {
-    // CloudKit's equality of texts does not see letters' case, and names differ by it.
-    guard field.system == .recordID || field.system == .recordName && dialect != .cloudKit && options.isEmpty else { return nil }
     let isName = field.system == .recordName
+    // CloudKit's equality of texts does not see letters' case, and names differ by it.
+    guard field.system == .recordID || isName && dialect != .cloudKit && options.isEmpty else { return nil }
     func name(_ value: Record.Value) -> String? {
       switch value {
       case .string(let name) where isName: name
