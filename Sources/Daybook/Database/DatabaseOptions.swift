@@ -98,7 +98,8 @@ extension Database {
     public var checkpoint = Checkpoint()
     /// When the file is compacted.
     public var compaction = Compaction()
-    /// Each commit starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss.
+    /// Each commit starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss. Such a file does not
+    /// record its length when it is closed: a copy of it that was cut short is opened as of an earlier commit.
     public var padding = false
     /// Memory that long-lived snapshots may hold back; past it the oldest throws `snapshotTooOld`.
     public var snapshotMemory = 256 << 20

@@ -67,7 +67,8 @@ extension Database {
   ///
   /// The new file has an identity of its own, so tokens of the old one expire. Records keep their change tags, dates and
   /// history; commits are numbered anew where some are lost. A record whose last change is lost comes over as it was
-  /// before, and one whose deletion is lost is there: the report names the commits to think of. Contents of assets are
+  /// before, and one whose deletion is lost is there: the report names the commits to think of. Of a compacted file the deletions
+  /// from before the compaction are lost: no feed of the new file tells of them. Contents of assets are
   /// copied and verified; a record whose asset is gone comes over, and reading that asset says so. What the disk cannot read
   /// counts as damaged; the file is never mapped. Rights, owner and extended attributes of the file stay, as far as the system
   /// lets them be given.

@@ -59,7 +59,8 @@ final class FrameCopier {
   }
 
   /// Copies all of a version. The last frame, a checkpoint, is not synced.
-  /// - Parameter progress: called before each commit, with its sequence; an error that it throws ends the copy.
+  /// - Parameter progress: called before each commit, and before each part of one, with its sequence; an error that it throws ends the
+  ///   copy.
   /// - Returns: false where the log is not copied in this way.
   func copy(_ progress: (UInt64) throws(StoreError) -> Void) throws(StoreError) -> Bool {
     // The pages of a reader's trees may be after its last commit, in frames that change nothing else.
@@ -116,6 +117,9 @@ final class FrameCopier {
       try progress(source.sequence)
     } else if source.sequence != sourceEnd.sequence {
       return false
+    } else if source.kind == .part || source.kind == .pages {
+      // An image is one commit, and may be most of the file.
+      try progress(sourceEnd.sequence + 1)
     }
     try read(source.payloadOffset..<source.end)
     guard try reseal(source, from: start) else { return false }

@@ -282,4 +282,30 @@ struct FrameBackupTests {
     try copy.put("more")
     try copy.expectClean()
   }
+
+  @Test("a backup of a compacted file, which is one commit, tells how far it is, and stops when it is told to")
+  func progressOfImage() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Self.open(disk)
+    let text = String(repeating: "x", count: 99)
+    for number in 0..<200 { try database.put("n\(number)", ["n": .int(Int64(number)), "text": .string(text)]) }
+    try database.compact()
+    var calls = 0
+    try database.backup(to: "copy", disk: disk) { done, total in
+      calls += 1
+      return done <= total
+    }
+    #expect(calls > 5)
+    for last in [1, 2, calls / 2] {
+      var rest = last
+      let stopped = failure {
+        try database.backup(to: "stopped", disk: disk) { _, _ in
+          rest -= 1
+          return rest > 0
+        }
+      }
+      #expect(stopped?.code == .operationCancelled && rest == 0)
+      #expect(try !disk.exists("stopped"))
+    }
+  }
 }
