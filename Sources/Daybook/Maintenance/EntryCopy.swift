@@ -2,7 +2,7 @@ import DaybookEngine
 
 /// Which entries of indexes a compaction copies from the version that it writes, zone by zone.
 ///
-/// They lead to names, which stay, and their order is that of the new tree. Made of the records again and sorted, they took six times as
+/// They lead to names, which stay, and their order is that of the new tree. Made of the records again and sorted, they took five times as
 /// long (row: query-compact). Those of a tree that is damaged are made of the records: a compaction needs no tree but the one by name.
 struct EntryCopy {
   private let pin: Store.Pin

@@ -65,8 +65,8 @@ extension RecordApplier {
       try cursor.start(at: value.view)
       guard try cursor.next() else { return nil }
       cursor.key(into: key)
-      guard key.count > IndexKey.numberByteCount else { throw changes.reader.fault(in: zone.indexes) }
-      return max(number, UInt16(key.view[0]) << 8 | UInt16(key.view[1]))
+      guard let found = IndexKey.number(of: key.view) else { throw changes.reader.fault(in: zone.indexes) }
+      return max(number, found)
     } catch { throw .page(error) }
   }
 

@@ -166,7 +166,7 @@ import Synchronization
       return position
     }
     // Search the new cells between the same two cells of the leaf, in key order. A key without the prefix is not among them.
-    guard let wanted = LeafDelta.suffix(of: key, in: leaf) else { return position }
+    guard let wanted = leaf.suffix(ofKey: key) else { return position }
     while position.entry < count, self.order(position.entry) == order {
       let comparison = compareKeys(suffix(position.entry), wanted)
       if comparison >= 0 {
@@ -176,15 +176,6 @@ import Synchronization
       position.entry &+= 1
     }
     return position
-  }
-
-  /// The part of a key behind the leaf's prefix; nil when the key does not begin with it.
-  static func suffix(of key: ByteView, in leaf: Page) -> ByteView? {
-    let prefix = leaf.prefix
-    guard key.count >= prefix.count, prefix.count == 0 || compareKeys(key.prefix(prefix.count), prefix) == 0 else {
-      return nil
-    }
-    return key.dropFirst(prefix.count)
   }
 
   // MARK: changing

@@ -45,7 +45,7 @@ extension TreeEditor {
       if added != 0 { suffix = leaf.suffix(position.cell) }
       added = max(added, 0)
     } else {
-      guard let rest = LeafDelta.suffix(of: key, in: leaf) else { return nil }
+      guard let rest = leaf.suffix(ofKey: key) else { return nil }
       suffix = rest
       added = Page.slotByteCount + 2 + suffix.count + value.count
     }
