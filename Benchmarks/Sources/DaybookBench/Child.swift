@@ -102,7 +102,7 @@ enum Child {
       report(
         try peakOfAnonymousMemory {
           let engine = try kind.open(in: home)
-          _ = try engine.fetchTenFields(Int(min(count, 1_000_000)), among: count, round: 0)
+          _ = try engine.fetchTenFields(Int(min(count, 1_000_000)), among: count, round: 0, ownSnapshots: true)
           _ = try engine.scan()
           try engine.close()
         })

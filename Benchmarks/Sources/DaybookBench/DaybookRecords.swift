@@ -64,28 +64,52 @@ final class DaybookRecords: RecordEngine {
     }
   }
 
-  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
     var sum: UInt64 = 0
+    if !ownSnapshots {
+      try database.read { snapshot in
+        for step in 0..<count {
+          let number = Workload.pick(step, among: recordCount, round: round)
+          sum &+= try DaybookRecords.sum(snapshot.record(Record.ID(Book.name(number))))
+        }
+      }
+      return sum
+    }
     for step in 0..<count {
       let number = Workload.pick(step, among: recordCount, round: round)
-      guard let record = try database.record(Record.ID(Book.name(number))), let book = Book(record) else {
-        throw BenchmarkFault("Daybook does not find a record")
-      }
-      sum &+= book.sum
+      sum &+= try DaybookRecords.sum(database.record(Record.ID(Book.name(number))))
     }
     return sum
   }
 
-  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
     var sum: UInt64 = 0
+    if !ownSnapshots {
+      try database.read { snapshot in
+        for step in 0..<count {
+          let number = Workload.pick(step, among: recordCount, round: round)
+          sum &+= try DaybookRecords.year(snapshot.record(Record.ID(Book.name(number))))
+        }
+      }
+      return sum
+    }
     for step in 0..<count {
       let number = Workload.pick(step, among: recordCount, round: round)
-      guard let record = try database.record(Record.ID(Book.name(number))), let year: Int64 = record["year"] else {
-        throw BenchmarkFault("Daybook does not find a record")
-      }
-      sum &+= UInt64(bitPattern: year)
+      sum &+= try DaybookRecords.year(database.record(Record.ID(Book.name(number))))
     }
     return sum
+  }
+
+  @inline(__always)
+  private static func sum(_ record: consuming Record?) throws -> UInt64 {
+    guard let record, let book = Book(record) else { throw BenchmarkFault("Daybook does not find a record") }
+    return book.sum
+  }
+
+  @inline(__always)
+  private static func year(_ record: consuming Record?) throws -> UInt64 {
+    guard let record, let year: Int64 = record["year"] else { throw BenchmarkFault("Daybook does not find a record") }
+    return UInt64(bitPattern: year)
   }
 
   func prepareChanges() throws {

@@ -12,6 +12,12 @@ enum Files {
     return sum
   }
 
+  /// Of one file; 0 where there is none.
+  static func byteCount(of path: String) throws -> Int {
+    guard FileManager.default.fileExists(atPath: path) else { return 0 }
+    return try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+  }
+
   static func remove(_ path: String) throws {
     if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
   }

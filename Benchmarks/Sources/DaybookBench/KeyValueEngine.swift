@@ -21,10 +21,14 @@ protocol KeyValueEngine: AnyObject, Sendable {
   /// Gets random keys from snapshots of their own; every twentieth step puts a new value instead, in a commit of its own.
   func mix(_ count: Int, among keyCount: UInt64, round: UInt64) throws -> UInt64
   func compact() throws
+  /// See `Peer`.
+  func fillLog() throws
   func close() throws
 }
 
 extension KeyValueEngine {
+  func fillLog() throws {}
+
   func get(_ count: Int, among keyCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
     try get(count, among: keyCount, round: round, ownSnapshots: ownSnapshots, isOneOfSeveral: false)
   }

@@ -346,8 +346,9 @@ final class KeyValueRows {
 
   private func commit(_ name: String, _ kinds: [KeyValueKind], threadCount: Int, part: UInt64, count: Int) -> Row {
     let threads = threadCount == 1 ? "one thread" : "\(threadCount) threads"
-    var row = onShared(name, "commit one new key, \(kinds[0].isSynced ? "durable, " : "")\(threads)", kinds, count) {
-      store, repetition, index in
+    var row = onShared(
+      name, "commit one new key, \(kinds[0].isSynced ? "durable, " : "")\(threads)", kinds, count, fillsLog: kinds[0].isSynced
+    ) { store, repetition, index in
       // New keys each time: a variant of the same engine writes into the same file.
       let first = part << 32 + index << 28 + repetition * UInt64(count)
       try store.commit(first..<first + UInt64(count), threadCount: threadCount)
@@ -370,8 +371,9 @@ final class KeyValueRows {
   }
 
   /// Writing to the shared file.
+  /// - Parameter fillsLog: of an engine that writes over its log the log is as long as it gets.
   private func onShared(
-    _ name: String, _ summary: String, _ kinds: [KeyValueKind], _ count: Int,
+    _ name: String, _ summary: String, _ kinds: [KeyValueKind], _ count: Int, fillsLog: Bool = false,
     _ body: @escaping (any KeyValueEngine, _ repetition: UInt64, _ index: UInt64) throws -> Void
   ) -> Row {
     Row(
@@ -379,7 +381,10 @@ final class KeyValueRows {
       contenders: kinds.enumerated().map { index, kind in
         Contender(
           kind.engine.rawValue, kind.promise.rawValue, operations: count,
-          prepare: { [self] _ in _ = try open(kind) },
+          prepare: { [self] repetition in
+            let store = try open(kind)
+            if fillsLog, repetition == 0 { try store.fillLog() }
+          },
           run: { [self] repetition in
             try body(open(kind), UInt64(repetition), UInt64(index))
             return 0

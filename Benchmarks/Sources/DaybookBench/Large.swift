@@ -102,7 +102,7 @@ enum LargeReport {
       (beside?.lastRecovery.replayedByteCount ?? 0) >> 20,
       { beside = try Database.open(at: path, options: readOnly) }, bytes: { nil })
     try beside?.close()
-    try step("fetch ten fields", count / 20) { _ = try engine.fetchTenFields(count / 20, among: all, round: 2) }
+    try step("fetch ten fields", count / 20) { _ = try engine.fetchTenFields(count / 20, among: all, round: 2, ownSnapshots: true) }
     try step("one transaction", min(count, 1_000_000)) {
       try engine.insert(all..<all + UInt64(min(count, 1_000_000)), perTransaction: 1_000_000)
     }

@@ -8,7 +8,13 @@ protocol Peer: AnyObject, SendableMetatype {
   func session(_ use: SessionUse) throws -> Session
   /// Makes the file hold only what lives, in key order, by the means that the engine has for it.
   func compact() throws
+  /// Makes the log as long as it gets, of an engine that then writes over it.
+  func fillLog() throws
   func close() throws
+}
+
+extension Peer {
+  func fillLog() throws {}
 }
 
 /// How many threads are at work at the same time.

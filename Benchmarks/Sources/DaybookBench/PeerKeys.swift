@@ -6,6 +6,7 @@ final class PeerKeys<P: Peer>: KeyValueEngine, @unchecked Sendable {
 
   func close() throws { try peer.close() }
   func compact() throws { try peer.compact() }
+  func fillLog() throws { try peer.fillLog() }
 
   // MARK: writing
 

@@ -6,8 +6,9 @@ protocol RecordEngine: AnyObject {
   /// Reads random records, changes two fields, saves them.
   func save(_ count: Int, among recordCount: UInt64, round: UInt64, perTransaction: Int) throws
   /// Returns a sum that needs all ten values of every record, as Swift values.
-  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64
-  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64
+  /// - Parameter ownSnapshots: each fetch reads the newest state; else all read one.
+  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64
+  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64
   /// Learns where every thousandth change is.
   func prepareChanges() throws
   /// Pages of 1000 changes from random places: names and one field, or names and all ten.
@@ -26,22 +27,40 @@ protocol RecordEngine: AnyObject {
 struct RecordKind: Hashable {
   let isDaybook: Bool
   let isSynced: Bool
-  /// SQLite's index by type holds the names too, as Daybook's does.
-  var isTypeOrdered = true
+  /// How SQLite keeps the records: which of them is best depends on the row.
+  var table = SQLiteTable.rowID
 
-  static let typeAlone = RecordKind(isDaybook: false, isSynced: false, isTypeOrdered: false)
-  static let unsynced = [RecordKind(isDaybook: true, isSynced: false), RecordKind(isDaybook: false, isSynced: false)]
+  enum SQLiteTable: String {
+    /// A row has a number, the name is an index.
+    case rowID
+    /// The table is the tree of names: a fetch and a scan descend once, other indexes lead there by name.
+    case withoutRowID = "without rowid"
+    /// Row ids, and an index by type in no further order.
+    case typeAlone = "type alone"
+    /// Row ids, and a table of how many records there are of each type.
+    case counted = "counters"
+  }
+
+  static let daybook = RecordKind(isDaybook: true, isSynced: false)
+  static let typeAlone = RecordKind(isDaybook: false, isSynced: false, table: .typeAlone)
+  static let counted = RecordKind(isDaybook: false, isSynced: false, table: .counted)
+  static let unsynced = [daybook, RecordKind(isDaybook: false, isSynced: false)]
   static let synced = [RecordKind(isDaybook: true, isSynced: true), RecordKind(isDaybook: false, isSynced: true)]
+  /// With both tables that SQLite may be best with.
+  static let allUnsynced = unsynced + [RecordKind(isDaybook: false, isSynced: false, table: .withoutRowID)]
 
   var engine: String { isDaybook ? "daybook" : "sqlite" }
-  var variant: String { !isTypeOrdered ? "unsynced, type alone" : isSynced ? "full" : "unsynced" }
+  var variant: String { variant(isSynced ? "full" : "unsynced") }
+  /// A folder's name, of which each table has another.
+  var folder: String { table == .rowID ? engine : "\(engine)-\(table.rawValue.replacing(" ", with: "-"))" }
+
+  func variant(_ way: String) -> String { table == .rowID ? way : "\(way), \(table.rawValue)" }
 
   /// - Parameter leavesLog: what is written stays in the log, for 64 MB at least.
   func open(in directory: String, leavesLog: Bool = false) throws -> any RecordEngine {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     return isDaybook
       ? try DaybookRecords(directory + "/records.daybook", isSynced: isSynced, leavesLog: leavesLog)
-      : try SQLiteRecords(
-        directory + "/records.sqlite", isSynced: isSynced, isTypeOrdered: isTypeOrdered, leavesLog: leavesLog)
+      : try SQLiteRecords(directory + "/records.sqlite", isSynced: isSynced, table, leavesLog: leavesLog)
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 final class RecordRows {
   private let directory: String
   let recordCount: UInt64
+  /// By folder.
   private var shared: [String: (kind: RecordKind, engine: any RecordEngine)] = [:]
   private var loadedByteCounts: [String: Int] = [:]
   var fresh: (any RecordEngine)?
@@ -33,11 +34,15 @@ final class RecordRows {
     let pages = max(20, min(1000, all / 1000))
     return [
       insert(),
-      fetch("record-fetch-ten-fields", "fetch a random record by name, all ten fields as values", fetches) {
-        [recordCount] in try $0.fetchTenFields(fetches, among: recordCount, round: $1)
-      },
+      fetchTenFields(fetches),
       fetch("record-fetch-one-field", "fetch a random record by name, one field", fetches) {
-        [recordCount] in try $0.fetchOneField(fetches, among: recordCount, round: $1)
+        [recordCount] in try $0.fetchOneField(fetches, among: recordCount, round: $1, ownSnapshots: true)
+      },
+      read("record-fetch-ten-fields-one-snapshot", "the same ten fields, all fetches in one snapshot", fetches) {
+        [recordCount] in try $0.fetchTenFields(fetches, among: recordCount, round: $1, ownSnapshots: false)
+      },
+      read("record-fetch-one-field-one-snapshot", "the same field, all fetches in one snapshot", fetches) {
+        [recordCount] in try $0.fetchOneField(fetches, among: recordCount, round: $1, ownSnapshots: false)
       },
       read("record-changes-since-1000", "a page of 1000 changes since a token: name and one field", pages) {
         try $0.prepareChanges()
@@ -73,12 +78,29 @@ final class RecordRows {
   ) -> Row {
     Row(
       name: name, summary: summary,
-      contenders: RecordKind.unsynced.map { kind in
+      contenders: RecordKind.allUnsynced.map { kind in
         Contender(
-          kind.engine, "warm", operations: count,
+          kind.engine, kind.variant("warm"), operations: count,
           prepare: { [self] _ in try open(kind).prepareChanges() },
           run: { [self] repetition in try body(open(kind), UInt64(repetition)) })
       }, hasEqualSums: true)
+  }
+
+  /// Beside it SQLite whose columns are read where they lie, as no Swift program reads them.
+  private func fetchTenFields(_ count: Int) -> Row {
+    var row = fetch("record-fetch-ten-fields", "fetch a random record by name, all ten fields as values", count) {
+      [recordCount] in try $0.fetchTenFields(count, among: recordCount, round: $1, ownSnapshots: true)
+    }
+    row.contenders += RecordKind.allUnsynced.filter { !$0.isDaybook }.map { kind in
+      Contender(
+        kind.engine, kind.variant("in place"), isComparable: false, operations: count,
+        prepare: { [self] _ in _ = try open(kind) },
+        run: { [self] repetition in
+          guard let engine = try open(kind) as? SQLiteRecords else { throw BenchmarkFault("only SQLite has columns") }
+          return try engine.fetchTenFieldsInPlace(count, among: recordCount, round: UInt64(repetition))
+        })
+    }
+    return row
   }
 
   /// The same with what memory itself allows beside it.
@@ -102,11 +124,11 @@ final class RecordRows {
   private func count(_ name: String, _ summary: String, type: String?) -> Row {
     Row(
       name: name, summary: summary,
-      contenders: RecordKind.unsynced.map { kind in
-        // SQLite walks an index each time; fewer operations measure it as well.
-        let operations = kind.isDaybook ? 100_000 : 100
+      contenders: (RecordKind.unsynced + [.counted]).map { kind in
+        // Without counters SQLite walks an index each time; fewer operations measure it as well.
+        let operations = kind.isDaybook || kind.table == .counted ? 100_000 : 100
         return Contender(
-          kind.engine, "warm", operations: operations,
+          kind.engine, kind.variant("warm"), operations: operations,
           prepare: { [self] _ in _ = try open(kind) },
           run: { [self] _ in try open(kind).count(operations, type: type) })
       }, hasEqualSums: true)
@@ -123,7 +145,7 @@ final class RecordRows {
           prepare: { [self] _ in try closeShared(kind) },
           run: { [self] repetition in
             fresh = try kind.open(in: home(kind))
-            return try fresh?.fetchOneField(1, among: recordCount, round: UInt64(repetition)) ?? 0
+            return try fresh?.fetchOneField(1, among: recordCount, round: UInt64(repetition), ownSnapshots: true) ?? 0
           },
           finish: { [self] _ in
             try fresh?.close()
@@ -152,7 +174,7 @@ final class RecordRows {
           run: { [self] repetition in
             fresh = try kind.open(in: home)
             return try fresh?.fetchOneField(
-              1, among: RecordRows.killedRecordCount, round: UInt64(repetition)) ?? 0
+              1, among: RecordRows.killedRecordCount, round: UInt64(repetition), ownSnapshots: true) ?? 0
           },
           finish: { [self] _ in try endFresh(home) })
       }, hasEqualSums: true)
@@ -176,7 +198,7 @@ final class RecordRows {
           },
           run: { [self] repetition in
             fresh = try kind.open(in: home)
-            return try fresh?.fetchOneField(1, among: recordCount, round: UInt64(repetition)) ?? 0
+            return try fresh?.fetchOneField(1, among: recordCount, round: UInt64(repetition), ownSnapshots: true) ?? 0
           },
           finish: { [self] _ in try endFresh(home) })
       })
@@ -187,7 +209,7 @@ final class RecordRows {
   private func fileLoaded() -> Row {
     Row(
       name: "record-file-loaded", summary: "bytes of the files after inserting in random order (time: open and close)",
-      contenders: RecordKind.unsynced.map { kind in
+      contenders: RecordKind.allUnsynced.map { kind in
         Contender(
           kind.engine, kind.variant, operations: Int(recordCount),
           prepare: { [self] _ in try closeShared(kind) },
@@ -195,15 +217,15 @@ final class RecordRows {
             try kind.open(in: home(kind)).close()
             return 0
           },
-          weigh: { [self] _ in loadedByteCounts[kind.engine] })
+          weigh: { [self] _ in loadedByteCounts[kind.folder] })
       }, measure: .fileBytes)
   }
 
   private func fileCompacted() -> Row {
     Row(
       name: "record-file-compacted", summary: "bytes of the files after a compaction (time: compacting and closing)",
-      contenders: RecordKind.unsynced.map { kind in
-        let copy = "\(directory)/copy-\(kind.engine)"
+      contenders: RecordKind.allUnsynced.map { kind in
+        let copy = "\(directory)/copy-\(kind.folder)"
         return Contender(
           kind.engine, kind.variant, operations: Int(recordCount),
           prepare: { [self] _ in
@@ -252,10 +274,10 @@ final class RecordRows {
   private func insert() -> Row {
     Row(
       name: "record-insert", summary: "save a new record, 1000 a transaction, nothing waits for the disk",
-      contenders: (RecordKind.unsynced + [RecordKind.typeAlone]).map { kind in
-        let home = "\(directory)/record-insert-\(kind.engine)-\(kind.variant)"
+      contenders: (RecordKind.allUnsynced + [.typeAlone]).map { kind in
+        let home = "\(directory)/record-insert-\(kind.folder)"
         return Contender(
-          kind.engine, kind.variant, isComparable: kind.isTypeOrdered, operations: Int(recordCount),
+          kind.engine, kind.variant, isComparable: kind.table != .typeAlone, operations: Int(recordCount),
           prepare: { [self] _ in fresh = try kind.open(in: home) },
           run: { [self] _ in
             try fresh?.insert(0..<recordCount, perTransaction: 1000)
@@ -275,7 +297,7 @@ final class RecordRows {
     let count = Int(min(recordCount, 100_000))
     return Row(
       name: "record-save-existing-100", summary: "read a random record, change two fields, save it; 100 a transaction",
-      contenders: RecordKind.unsynced.map { kind in
+      contenders: RecordKind.allUnsynced.map { kind in
         Contender(
           kind.engine, kind.variant, operations: count,
           prepare: { [self] _ in _ = try open(kind) },
@@ -293,7 +315,10 @@ final class RecordRows {
       contenders: RecordKind.synced.map { kind in
         Contender(
           kind.engine, kind.variant, operations: count,
-          prepare: { [self] _ in _ = try open(kind) },
+          prepare: { [self] repetition in
+            let engine = try open(kind)
+            if repetition == 0 { try (engine as? SQLiteRecords)?.fillLog() }
+          },
           run: { [self] repetition in
             let first = UInt64(1) << 32 + UInt64(repetition * count)
             try open(kind).insert(first..<first + UInt64(count), perTransaction: 1)
@@ -304,27 +329,27 @@ final class RecordRows {
 
   // MARK: files
 
-  func home(_ kind: RecordKind) -> String { "\(directory)/records-\(kind.engine)" }
+  func home(_ kind: RecordKind) -> String { "\(directory)/records-\(kind.folder)" }
 
   /// The engine's loaded file, opened with a promise.
   private func open(_ kind: RecordKind) throws -> any RecordEngine {
-    if let open = shared[kind.engine], open.kind == kind { return open.engine }
+    if let open = shared[kind.folder], open.kind == kind { return open.engine }
     try closeShared(kind)
     let engine = try kind.open(in: home(kind))
-    shared[kind.engine] = (kind, engine)
+    shared[kind.folder] = (kind, engine)
     // Every engine starts warm.
-    _ = try engine.fetchOneField(Int(min(recordCount, 200_000)), among: recordCount, round: 99)
+    _ = try engine.fetchOneField(Int(min(recordCount, 200_000)), among: recordCount, round: 99, ownSnapshots: true)
     return engine
   }
 
   /// Makes sure that the engine's loaded file is there and nobody has it open.
   func closeShared(_ kind: RecordKind) throws {
-    if let open = shared.removeValue(forKey: kind.engine) { try open.engine.close() }
+    if let open = shared.removeValue(forKey: kind.folder) { try open.engine.close() }
     let home = home(kind)
     if FileManager.default.fileExists(atPath: home) { return }
-    let loading = try RecordKind(isDaybook: kind.isDaybook, isSynced: false).open(in: home)
+    let loading = try RecordKind(isDaybook: kind.isDaybook, isSynced: false, table: kind.table).open(in: home)
     try loading.insert(0..<recordCount, perTransaction: 1000)
     try loading.close()
-    loadedByteCounts[kind.engine] = try Files.byteCount(in: home)
+    loadedByteCounts[kind.folder] = try Files.byteCount(in: home)
   }
 }

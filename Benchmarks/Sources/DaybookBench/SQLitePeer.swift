@@ -41,6 +41,11 @@ final class SQLitePeer: Peer, @unchecked Sendable {
     try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
+  func fillLog() throws {
+    try connection.fillLog(
+      path, "UPDATE pairs SET value = value || x'00'; UPDATE pairs SET value = substr(value, 1, length(value) - 1)")
+  }
+
   func close() throws {
     for reader in readers { try reader.connection.close() }
     readers = []

@@ -5,19 +5,22 @@ import Foundation
 ///
 /// It keeps what Daybook keeps: change tag, two dates, the number of the last change for the feed, and the changes of a type
 /// in their order, because Daybook hands out the records of a type page by page, in the order of their last change.
-/// `isTypeOrdered: false` leaves the changes out of that index, which makes inserts cheaper and such pages a sort. It does
+/// `.typeAlone` leaves the changes out of that index, which makes inserts cheaper and such pages a sort. It does
 /// not keep zones, users or older versions; where in doubt SQLite has less to do. The three tags are one text with a line each, which is split faster
 /// than JSON is parsed.
 final class SQLiteRecords: RecordEngine {
   private let connection: SQLiteConnection
   private let begin, commit, add, tag, change, whole, one, page, wholePage, countAll, countType: OpaquePointer
-  private let typePage, all: OpaquePointer
+  private let typePage, all, beginReading: OpaquePointer
+  private let addToCounter: OpaquePointer?
+  private let path: String
   private var lastSequence: Int64
   private var pageStarts: [Int64] = []
   private var typeStarts: [String: [Int64]] = [:]
 
   /// - Parameter leavesLog: the log is never written back, so that whoever opens next finds all of it.
-  init(_ path: String, isSynced: Bool, isTypeOrdered: Bool = true, leavesLog: Bool = false) throws {
+  init(_ path: String, isSynced: Bool, _ table: RecordKind.SQLiteTable, leavesLog: Bool = false) throws {
+    self.path = path
     connection = try SQLiteConnection(path, isSynced: isSynced)
     if leavesLog { try connection.execute("PRAGMA wal_autocheckpoint = 0") }
     try connection.execute(
@@ -26,12 +29,23 @@ final class SQLiteRecords: RecordEngine {
         name TEXT NOT NULL PRIMARY KEY, type TEXT NOT NULL, sequence INTEGER NOT NULL, tag INTEGER NOT NULL,
         created REAL NOT NULL, modified REAL NOT NULL,
         title TEXT, author TEXT, year INTEGER, pageCount INTEGER, rating REAL, price REAL, published REAL, digest BLOB,
-        isRead INTEGER, tags TEXT);
-      CREATE INDEX IF NOT EXISTS record_by_type ON record(\(isTypeOrdered ? "type, sequence" : "type"));
+        isRead INTEGER, tags TEXT) \(table == .withoutRowID ? "WITHOUT ROWID" : "");
+      CREATE INDEX IF NOT EXISTS record_by_type ON record(\(table == .typeAlone ? "type" : "type, sequence"));
       CREATE INDEX IF NOT EXISTS record_by_sequence ON record(sequence);
       """)
+    let isCounted = table == .counted
+    if isCounted {
+      try connection.execute(
+        "CREATE TABLE IF NOT EXISTS counter(type TEXT NOT NULL PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID")
+    }
+    addToCounter =
+      isCounted
+      ? try connection.prepare(
+        "INSERT INTO counter VALUES (?1, ?2) ON CONFLICT(type) DO UPDATE SET number = number + excluded.number")
+      : nil
     let fields = "title, author, year, pageCount, rating, price, published, digest, isRead, tags"
     begin = try connection.prepare("BEGIN IMMEDIATE")
+    beginReading = try connection.prepare("BEGIN")
     commit = try connection.prepare("COMMIT")
     add = try connection.prepare(
       """
@@ -50,8 +64,9 @@ final class SQLiteRecords: RecordEngine {
       "SELECT name, year FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT 1000")
     wholePage = try connection.prepare(
       "SELECT \(fields), name FROM record WHERE sequence > ?1 ORDER BY sequence LIMIT 1000")
-    countAll = try connection.prepare("SELECT count(*) FROM record")
-    countType = try connection.prepare("SELECT count(*) FROM record WHERE type = ?1")
+    countAll = try connection.prepare(isCounted ? "SELECT sum(number) FROM counter" : "SELECT count(*) FROM record")
+    countType = try connection.prepare(
+      isCounted ? "SELECT number FROM counter WHERE type = ?1" : "SELECT count(*) FROM record WHERE type = ?1")
     typePage = try connection.prepare(
       "SELECT name, year FROM record WHERE type = ?1 AND sequence > ?2 ORDER BY sequence LIMIT 1000")
     all = try connection.prepare("SELECT \(fields), name FROM record ORDER BY name")
@@ -69,10 +84,25 @@ final class SQLiteRecords: RecordEngine {
       let end = min(next + UInt64(perTransaction), numbers.upperBound)
       try connection.run(begin)
       for number in next..<end { try insert(number) }
+      if let addToCounter { try count(next..<end, addToCounter) }
       try connection.run(commit)
       next = end
     }
   }
+
+  /// Once a transaction, as an expert would.
+  private func count(_ numbers: Range<UInt64>, _ addToCounter: OpaquePointer) throws {
+    for var type in Book.types {
+      let new = numbers.count { Book.type($0) == type }
+      sqlite3_bind_int64(addToCounter, 2, Int64(new))
+      try type.withUTF8 { type in
+        bind(type, to: addToCounter, 1)
+        try connection.run(addToCounter)
+      }
+    }
+  }
+
+  func fillLog() throws { try connection.fillLog(path, "UPDATE record SET tag = tag + 1; UPDATE record SET tag = tag - 1") }
 
   private func insert(_ number: UInt64) throws {
     let book = Book(number)
@@ -141,31 +171,37 @@ final class SQLiteRecords: RecordEngine {
     }
   }
 
-  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
-    var sum: UInt64 = 0
-    for step in 0..<count {
-      var name = Book.name(Workload.pick(step, among: recordCount, round: round))
-      try name.withUTF8 { name in
-        bind(name, to: whole, 1)
-        guard sqlite3_step(whole) == SQLITE_ROW else { throw BenchmarkFault("SQLite does not find a record") }
-        sum &+= Book(whole).sum
-        sqlite3_reset(whole)
-      }
-    }
-    return sum
+  func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
+    try fetch(count, whole, among: recordCount, round: round, ownSnapshots) { Book($0).sum }
   }
 
-  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+  /// The same sum of the columns where they lie, without a value of Swift: what a loop in C could do.
+  func fetchTenFieldsInPlace(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+    try fetch(count, whole, among: recordCount, round: round, true, Book.sum)
+  }
+
+  func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
+    try fetch(count, one, among: recordCount, round: round, ownSnapshots) { UInt64(bitPattern: sqlite3_column_int64($0, 0)) }
+  }
+
+  @inline(__always)
+  private func fetch(
+    _ count: Int, _ statement: OpaquePointer, among recordCount: UInt64, round: UInt64, _ ownSnapshots: Bool,
+    _ read: (OpaquePointer) -> UInt64
+  ) throws -> UInt64 {
+    // Outside a transaction every statement has a snapshot of its own.
+    if !ownSnapshots { try connection.run(beginReading) }
     var sum: UInt64 = 0
     for step in 0..<count {
       var name = Book.name(Workload.pick(step, among: recordCount, round: round))
       try name.withUTF8 { name in
-        bind(name, to: one, 1)
-        guard sqlite3_step(one) == SQLITE_ROW else { throw BenchmarkFault("SQLite does not find a record") }
-        sum &+= UInt64(bitPattern: sqlite3_column_int64(one, 0))
-        sqlite3_reset(one)
+        bind(name, to: statement, 1)
+        guard sqlite3_step(statement) == SQLITE_ROW else { throw BenchmarkFault("SQLite does not find a record") }
+        sum &+= read(statement)
+        sqlite3_reset(statement)
       }
     }
+    if !ownSnapshots { try connection.run(commit) }
     return sum
   }
 
@@ -289,6 +325,23 @@ extension Book {
       published: Date(timeIntervalSinceReferenceDate: sqlite3_column_double(row, 6)),
       digest: digest.map { Data(bytes: $0, count: Int(sqlite3_column_bytes(row, 7))) } ?? Data(),
       isRead: sqlite3_column_int(row, 8) != 0, tags: Book.lines(lines))
+  }
+
+  /// `sum` of a row whose columns stay where they are.
+  static func sum(_ row: OpaquePointer) -> UInt64 {
+    // In this order: to ask for the text may move it, its length is asked for afterwards.
+    let title = sqlite3_column_text(row, 0) == nil ? 0 : sqlite3_column_bytes(row, 0)
+    let author = sqlite3_column_text(row, 1) == nil ? 0 : sqlite3_column_bytes(row, 1)
+    var sum = UInt64(title) &+ UInt64(author) &* 3
+    sum &+= UInt64(bitPattern: sqlite3_column_int64(row, 2)) &+ UInt64(bitPattern: sqlite3_column_int64(row, 3))
+    for column in Int32(4)...6 { sum &+= sqlite3_column_double(row, column).bitPattern }
+    if let digest = sqlite3_column_blob(row, 7)?.assumingMemoryBound(to: UInt8.self) {
+      sum &+= UInt64(digest[0]) &+ UInt64(digest[31])
+    }
+    sum &+= sqlite3_column_int(row, 8) != 0 ? 1 : 0
+    guard let tags = sqlite3_column_text(row, 9) else { return sum }
+    for index in 0..<Int(sqlite3_column_bytes(row, 9)) where tags[index] != 10 { sum &+= 1 }
+    return sum
   }
 
   @inline(__always)

@@ -8,13 +8,14 @@ final class SQLiteUse: UseEngine {
   private var statements: [String: OpaquePointer] = [:]
   private let path: String
 
-  init(_ path: String, isSynced: Bool, fieldCount: Int) throws {
+  init(_ path: String, isSynced: Bool, _ table: RecordKind.SQLiteTable, fieldCount: Int) throws {
     self.path = path
     connection = try SQLiteConnection(path, isSynced: isSynced)
     let columns = (0..<fieldCount).map { "f\($0) INTEGER" }.joined(separator: ", ")
     try connection.execute(
       """
-      CREATE TABLE IF NOT EXISTS wide(name TEXT NOT NULL PRIMARY KEY, sequence INTEGER, tag INTEGER, modified REAL, \(columns));
+      CREATE TABLE IF NOT EXISTS wide(name TEXT NOT NULL PRIMARY KEY, sequence INTEGER, tag INTEGER, modified REAL, \(columns))
+        \(table == .withoutRowID ? "WITHOUT ROWID" : "");
       CREATE TABLE IF NOT EXISTS large(name TEXT NOT NULL PRIMARY KEY, value BLOB);
       CREATE TABLE IF NOT EXISTS version(name TEXT NOT NULL, number INTEGER, f0 INTEGER, PRIMARY KEY(name, number))
         WITHOUT ROWID;
@@ -223,7 +224,7 @@ final class SQLiteUse: UseEngine {
 
   /// A connection of its own, as a thread needs.
   func makeReader() throws -> (_ number: Int) throws -> UInt64 {
-    let reading = try SQLiteUse(path, isSynced: false, fieldCount: 10)
+    let reading = try SQLiteUse(path, isSynced: false, .rowID, fieldCount: 10)
     let get = try reading.statement("SELECT f1 FROM wide WHERE name = ?1")
     return { number in
       defer { sqlite3_reset(get) }

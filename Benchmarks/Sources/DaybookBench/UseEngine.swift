@@ -41,6 +41,6 @@ extension RecordKind {
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     return isDaybook
       ? try DaybookUse(directory + "/use.daybook", isSynced: isSynced)
-      : try SQLiteUse(directory + "/use.sqlite", isSynced: isSynced, fieldCount: fieldCount)
+      : try SQLiteUse(directory + "/use.sqlite", isSynced: isSynced, table, fieldCount: fieldCount)
   }
 }

@@ -6,7 +6,7 @@ extension UseRows {
     let count = 200_000 / max(fieldCount, 10)
     return Row(
       name: "use-file-\(fieldCount)-fields", summary: "bytes of the closed files of \(count) records of \(fieldCount) integers",
-      contenders: RecordKind.unsynced.map { kind in
+      contenders: RecordKind.allUnsynced.map { kind in
         let home = home("use-file-\(fieldCount)", kind)
         return Contender(
           kind.engine, kind.variant, operations: count,

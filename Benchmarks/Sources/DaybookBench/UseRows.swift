@@ -32,7 +32,7 @@ final class UseRows {
     let count = UseRows.savepointCount
     return row(
       "use-savepoint", "read a record and change a field in a savepoint of its own, \(count) in one transaction", count,
-      make: { try $0.insertWide(1_000, fieldCount: 10) },
+      hasTables: true, make: { try $0.insertWide(1_000, fieldCount: 10) },
       run: { engine, _ in
         try engine.savepoints(count, among: 1_000)
         return 0
@@ -65,7 +65,7 @@ final class UseRows {
     let count = 200_000 / max(fieldCount, 10)
     return row(
       "use-insert-\(fieldCount)-fields", "save a new record of \(fieldCount) integers, all in one transaction", count,
-      fieldCount: fieldCount, make: { _ in },
+      fieldCount: fieldCount, hasTables: true, make: { _ in },
       run: { engine, _ in
         try engine.insertWide(count, fieldCount: fieldCount)
         return 0
@@ -76,7 +76,7 @@ final class UseRows {
     let count = 200_000 / max(fieldCount, 10)
     return row(
       "use-fetch-\(fieldCount)-fields", "fetch a random record of \(fieldCount) integers, all of them", count,
-      fieldCount: fieldCount, keeps: true,
+      fieldCount: fieldCount, keeps: true, hasTables: true,
       make: { try $0.insertWide(count, fieldCount: fieldCount) },
       run: { try $0.fetchWide(count, among: count, fieldCount: fieldCount, round: UInt64($1)) })
   }
@@ -111,7 +111,7 @@ final class UseRows {
     let count = UseRows.rollbackCount
     return row(
       "use-rollback", "save a new record in a transaction that is rolled back after \(count) (bytes: the files afterwards)",
-      count, make: { _ in },
+      count, hasTables: true, make: { _ in },
       run: { engine, _ in
         try engine.rollBack(count)
         return 0
@@ -145,19 +145,21 @@ final class UseRows {
   // MARK: parts of rows
 
   /// - Parameters:
+  ///   - hasTables: SQLite takes part with both of its tables.
   ///   - keeps: every repetition works on the database of the first; otherwise each has a new one.
   ///   - make: fills a new database; not measured.
   ///   - weighs: the bytes of its files afterwards belong to the result.
   func row(
-    _ name: String, _ summary: String, _ operations: Int, fieldCount: Int = 10, keeps: Bool = false,
+    _ name: String, _ summary: String, _ operations: Int, fieldCount: Int = 10, keeps: Bool = false, hasTables: Bool = false,
     make: @escaping (any UseEngine) throws -> Void, run: @escaping (any UseEngine, _ repetition: Int) throws -> UInt64,
     after: @escaping () throws -> Void = {}, weighs: Bool = false
   ) -> Row {
+    let kinds = hasTables ? RecordKind.allUnsynced : RecordKind.unsynced
     var row = Row(
       name: name, summary: summary,
-      contenders: RecordKind.unsynced.map { kind in
+      contenders: kinds.map { kind in
         let home = home(name, kind)
-        let key = name + kind.engine
+        let key = name + kind.folder
         return Contender(
           kind.engine, kind.variant, operations: operations,
           prepare: { [self] _ in
@@ -177,7 +179,7 @@ final class UseRows {
           })
       }, hasEqualSums: true)
     row.afterwards = { [self] in
-      for kind in RecordKind.unsynced { try close(name + kind.engine, home(name, kind)) }
+      for kind in kinds { try close(name + kind.folder, home(name, kind)) }
     }
     return row
   }
@@ -187,5 +189,5 @@ final class UseRows {
     try Files.remove(home)
   }
 
-  func home(_ name: String, _ kind: RecordKind) -> String { "\(directory)/\(name)-\(kind.engine)" }
+  func home(_ name: String, _ kind: RecordKind) -> String { "\(directory)/\(name)-\(kind.folder)" }
 }
