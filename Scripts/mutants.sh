@@ -160,6 +160,7 @@ skip-directory-sync-after-compaction StoreCompaction       commits go on in the 
 never-catch-up                   StoreCompaction        commits that come faster than a compaction copies them make it copy without end
 compact-without-entries          IndexTests             a compaction forgets the entries of indexes
 edge-takes-any-key               TreeModelTests         a key in the middle is put behind the last one
+edge-without-fence               TreeModelTests         a key of another leaf is put behind the last one of this
 compact-tombstones-away          CompactionTests        a compaction forgets deletions
 compact-without-note             Interleaving|Compact   a reader that follows to the new file sees less there
 stay-in-old-file                 CompactionTests        a reader does not notice that the file was compacted

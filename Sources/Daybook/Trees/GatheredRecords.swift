@@ -54,8 +54,8 @@ final class GatheredRecords {
     isLast = [Bool](repeating: false, count: run.count)
   }
 
-  /// What a record may need here: in the change journal, and a mark.
-  private static let byteCountPerRecord = MemoryLayout<Former>.stride + 1
+  /// What a record may need here: in the change journal, a mark, and in a list that grows.
+  private static let byteCountPerRecord = MemoryLayout<Former>.stride + 1 + 2 * MemoryLayout<Int32>.stride
 
   func removeAll(keepingCapacity: Bool = false) {
     run.removeAll(keepingCapacity: keepingCapacity)
@@ -124,6 +124,33 @@ final class GatheredRecords {
     numbers[key] = lastZone
     run.charge(byteCount: key.count + 128)
     return lastZone
+  }
+
+  /// Calls `put` with the position of each record's last operation in the order in which a journal's keys ascend as far as
+  /// possible: type by type, each in the order of the log. So each is put after the one before, as in a load in the order of keys.
+  func forEachLast(in ranks: Range<Int>, _ put: (_ position: Int) throws(LogFault) -> Void) throws(LogFault) {
+    var positions: [[Int32]] = []
+    var groups: [UInt64: Int] = [:]
+    var present: (hash: UInt64, group: Int)?
+    for rank in ranks {
+      let position = run.position(atLogRank: rank)
+      guard isLast[position] else { continue }
+      // Tombstones are a group, too. Types of one hash share a list, whose keys do not ascend: that is slower and nothing else.
+      let hash = run.operation(position).isSave ? XXH3.hash(run.rest(position), seed: 0) : 0
+      let group: Int
+      if let present, present.hash == hash {
+        group = present.group
+      } else if let known = groups[hash] {
+        group = known
+      } else {
+        group = positions.count
+        groups[hash] = group
+        positions.append([])
+      }
+      present = (hash, group)
+      positions[group].append(Int32(position))
+    }
+    for group in positions { for position in group { try put(Int(position)) } }
   }
 
   /// Nil when the operation contributes nothing.

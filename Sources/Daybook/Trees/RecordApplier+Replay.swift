@@ -245,9 +245,7 @@ extension RecordApplier {
     }
     gathered.formers.removeAll(keepingCapacity: true)
     let run = gathered.run
-    for rank in ranks {
-      let position = run.position(atLogRank: rank)
-      guard gathered.isLast[position] else { continue }
+    try gathered.forEachLast(in: ranks) { (position) throws(LogFault) in
       let operation = run.operation(position)
       try changeJournal(
         RecordEntry(operation, contributes: false), ofType: operation.isSave ? run.rest(position) : nil, &zone, changes)

@@ -31,9 +31,11 @@
   let secondScratch: Page
   private let scratchMemory: UnsafeMutableRawPointer
   @safe @exclusivity(unchecked) var path: [Step] = []
-  /// The root of the tree whose last leaf `path` ends in, while a key after its last one may be put there without a descent
+  /// The root of the tree in one of whose leaves `path` ends, while a key after that leaf's last one may be put there without a descent
   /// (`TreeEditor+Edge.swift`); 0 for none.
   @safe @exclusivity(unchecked) var edgeRoot: UInt64 = 0
+  /// Where that leaf ends; empty for the last of its tree.
+  let edgeFence = ByteBuffer(capacity: 2048)
   let separator = ByteBuffer(capacity: 2048)
   let lowerFence = ByteBuffer(capacity: 2048)
   let upperFence = ByteBuffer(capacity: 2048)
@@ -308,6 +310,7 @@
     if root.reference == edgeRoot, putAtEdge(key, value, asCatalog: asCatalog, in: &root) { return true }
     let balance = pageBalance
     defer { root.addPages(pageBalance &- balance) }
+    let formerLeaf = path.last?.reference ?? 0
     let isBelowBranch = try descendToLastBranch(key, in: &root)
     if isBelowBranch, !asCatalog, let isNew = try putInDelta(key, value, old: old) {
       if isNew {
@@ -340,7 +343,7 @@
     if sharesPrefix
       && leaf.insert(at: index, suffix: key.dropFirst(prefixLength), value: value, scratch: scratch)
     {
-      if index &+ 1 == leaf.cellCount { rememberEdge(of: root) }
+      if index &+ 1 == leaf.cellCount, path[path.count &- 1].reference == formerLeaf { rememberEdge(of: root) }
       return !isFound
     }
     try splitLeaf(at: index, key: key, value: value, sharesPrefix: sharesPrefix, root: &root)

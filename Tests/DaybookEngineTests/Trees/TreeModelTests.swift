@@ -130,6 +130,33 @@ struct TreeModelTests {
     #expect(survey.filling > 0.25)
   }
 
+  @Test("ascending runs in the middle of a tree end where the keys that were there before begin", arguments: [0, 40])
+  func ascendingRuns(sharedByteCount: Int) throws {
+    var generator = SeededGenerator(seed: 11)
+    let bench = try TreeWorkbench(treeCount: 2)
+    func key(_ number: Int) -> [UInt8] {
+      [UInt8](repeating: 9, count: sharedByteCount) + [UInt8(number >> 16), UInt8(number >> 8 & 255), UInt8(number & 255)]
+    }
+    for number in stride(from: 0, to: 1 << 20, by: 4096) { try bench.put(key(number), [UInt8](repeating: 1, count: 20)) }
+    for round in 0..<400 {
+      if round % 7 == 0 { try bench.beginSavepoint() }
+      // Some cross the keys that were there, some begin in front of the last run's end, some go to another tree in between.
+      var number = Int.random(in: 0..<(1 << 20), using: &generator)
+      let step = [1, 3, 250][Int.random(in: 0..<3, using: &generator)]
+      for index in 0..<Int.random(in: 2..<60, using: &generator) {
+        try bench.put(key(number), [UInt8](repeating: UInt8(round & 255), count: 20))
+        if round % 5 == 0, index % 10 == 9 { try bench.put(key(number), [1], in: 1) }
+        if round % 11 == 0, index % 13 == 12 { try bench.remove(key(number)) }
+        number += step
+      }
+      if round % 7 == 0 { if round % 2 == 0 { #expect(try bench.release(levels: 1)) } else { #expect(bench.rollBack(levels: 1)) } }
+      if round % 20 == 0 { try bench.commit() }
+      if round % 50 == 0 { try bench.checkNow(0) }
+    }
+    try bench.commit()
+    try bench.checkEverything()
+  }
+
   // MARK: the largest cells
 
   @Test("the longest keys with the longest values split and merge", arguments: [0, 600, 1278])
