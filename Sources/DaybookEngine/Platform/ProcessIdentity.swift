@@ -1,15 +1,7 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Which process this is.
 ///
 /// A child after `fork` is another one, also where it has its parent's number: a container counts for itself, and the number
-/// of a process that has ended is given again. So forks count. A child made by a bare system call is told by its number alone.
+/// of a process that has ended is given again. So forks count. A child made by a bare system call is told by its number alone (`ProcessNumber`).
 package struct ProcessIdentity: Hashable, Sendable {
   private let number: Int32
   private let generation: Int
@@ -22,5 +14,5 @@ package struct ProcessIdentity: Hashable, Sendable {
 
 /// The identity of this process.
 package func processID() -> ProcessIdentity {
-  ProcessIdentity(number: getpid(), generation: isMutant("number-is-process") ? 0 : ForkedProcess.watchedGeneration)
+  ProcessIdentity(number: ProcessNumber.own, generation: isMutant("number-is-process") ? 0 : ForkedProcess.watchedGeneration)
 }

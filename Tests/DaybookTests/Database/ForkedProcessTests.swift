@@ -37,6 +37,30 @@ import Testing
 
     enum Kind: CaseIterable, Codable { case keepsLock, takesTurns, reads }
 
+    #if os(Linux)
+      @Test("a child that no handler of the C library saw does not write into its parent's database")
+      func bareChild() async {
+        await #expect(processExitsWith: .success) {
+          let tests = ForkedProcessTests()
+          try tests.withDirectory { directory in
+            let database = try Database.open(at: directory + "/a.daybook")
+            try tests.increment(database)
+            let status = inBareChild {
+              do {
+                try tests.increment(database)
+                return 1
+              } catch { return Self.isRefused(error) ? 0 : 2 }
+            }
+            try #require(status == 0)
+            try tests.increment(database)
+            let stored = try database.record(Self.counter)
+            try #require(stored?["n"] == 2)
+            try database.close()
+          }
+        }
+      }
+    #endif
+
     @Test("a child opens its parent's container for itself, and the parent's is refused there")
     func container() async {
       await #expect(processExitsWith: .success) {
