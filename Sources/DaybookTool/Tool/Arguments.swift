@@ -1,3 +1,5 @@
+import Daybook
+
 /// What stood behind the command's name, sorted into positional arguments and options.
 ///
 /// `--name value` and `--name=value` are the same; `--` ends the options; `-` alone is a positional argument.
