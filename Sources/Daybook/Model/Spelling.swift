@@ -22,8 +22,13 @@ package enum Spelling {
 
   /// " Did you mean year or years?"; empty where nothing is close.
   package static func question(for word: String, among words: [String]) -> String {
+    question(naming: close(to: word, among: words))
+  }
+
+  /// The same of words that were found already.
+  static func question(naming words: [String]) -> String {
     var seen: Set<String> = []
-    let close = close(to: word, among: words).map(ShownText.escaped).filter { seen.insert($0).inserted }
+    let close = words.map(ShownText.escaped).filter { seen.insert($0).inserted }
     guard let last = close.last else { return "" }
     return " Did you mean \(close.count == 1 ? last : close.dropLast().joined(separator: ", ") + " or " + last)?"
   }

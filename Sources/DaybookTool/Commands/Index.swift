@@ -31,7 +31,6 @@ extension Commands {
     return try invocation.writing(arguments[0], mayCreate: false) { database in
       let kinds = try invocation.indexKinds()
       if arguments.has("--drop") { return try invocation.dropIndexes(of: key, ofType: type, kinds, database) }
-      let schema = try database.schema()
       var bar = ProgressBar("building", on: invocation.errors)
       try database.setIndex(kinds ?? [.queryable, .sortable], on: key, ofType: type) { done, total in
         // A bar that cannot be drawn is no reason to stop.
@@ -40,7 +39,7 @@ extension Commands {
       }
       try bar.clear()
       // An index of a key that no record has is empty, and serves no query.
-      try invocation.warn(ofUnknownType: type, keys: [key], in: schema, database)
+      try invocation.warn(ofUnknownType: type, keys: [key], database)
       return try invocation.listIndexes(database)
     }
   }
