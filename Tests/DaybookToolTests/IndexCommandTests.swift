@@ -94,6 +94,15 @@ struct IndexCommandTests {
     #expect(outcome.errors.contains("key: \(key)"))
   }
 
+  @Test("explain says which index of a field that is asked for is not used, and why")
+  func unused() throws {
+    try bench.good("index", file, "Movie", "year")
+    let words = try bench.good("explain", file, "Movie", "year == 1999 OR title == 'x'").output
+    #expect(words.contains("value index of year is not used: the other side of OR asks for something else\n"), "\(words)")
+    let plan = try json(bench.good("explain", file, "Movie", "NOT year == 1999", "--json").output)
+    #expect(plan["unused"] == [["key": "year", "kind": "value", "reason": "negation"]] && plan["warnings"] == [])
+  }
+
   @Test("what names no index is refused as wrong usage")
   func refused() {
     #expect(bench.run("index", file, "Movie").status == 2)

@@ -4,8 +4,10 @@ import DaybookEngine
 extension ReadView {
   /// How the query would be answered.
   func explain(_ query: Query) throws(DatabaseError) -> Query.Plan {
-    var plan = try plan(of: try prepare(query))
+    let preparation = try prepare(query)
+    var plan = try plan(of: preparation)
     plan.warnings = try warnings(of: query)
+    plan.unused = try unusedIndexes(preparation)
     return plan
   }
 

@@ -219,6 +219,13 @@ extension Invocation {
     ]
     if let limit = plan.limit { members.append(.init(key: "limit", value: .count(limit))) }
     members.append(.init(key: "warnings", value: .array(plan.warnings.map(json))))
+    members.append(
+      .init(
+        key: "unused",
+        value: .array(
+          plan.unused.map {
+            ["key": .string($0.key), "kind": .string($0.kind.rawValue), "reason": .string($0.reason.rawValue)]
+          })))
     return .object(members)
   }
 
