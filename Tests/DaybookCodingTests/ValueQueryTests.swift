@@ -113,6 +113,24 @@ struct ValueQueryTests {
     }
   }
 
+  struct Draft: RecordCodable {
+    var id: String
+    var names: [String?]?
+  }
+
+  @Test("nil among the elements of a list was refused as a contains without counterpart; the error says that a list has none")
+  func listsWithNil() {
+    func refusal(_ predicate: Predicate<Draft>) -> String {
+      do throws(DatabaseError) { return "\(try Query.Predicate(predicate))" } catch { return error.localizedDescription }
+    }
+    for text in [
+      refusal(#Predicate { $0.names!.contains { $0 == nil } }), refusal(#Predicate { $0.names!.contains(nil) }),
+      refusal(#Predicate { $0.names!.contains("a") }),
+    ] {
+      #expect(text.contains("A list of a record has no nil") && text.contains("filter in Swift"), "\(text)")
+    }
+  }
+
   struct Film: RecordCodable, Equatable {
     static var recordType: String { "Film" }
     static var recordNameKey: String { "id" }

@@ -62,7 +62,9 @@ struct FirstHourTests {
       ("a.json", "[{\"a\":1},{\"a\":}]", "line 1, column 15, row 2: this is not JSON."),
       ("a.json", "[{\"a\":1},\n {\"a\":2} ,  {\"b\" 3}]", "line 2, column 18, row 3: a colon is missing after a key."),
       ("a.ndjson", "{\"a\":1}\n{\"a\":tru}\n", "line 2, column 9, row 2: this is not JSON; true may be meant."),
-      ("a.json", "[{\"é\":[\n1,\n2,]}]", "line 3, column 3, row 1: this is not JSON."),
+      ("a.json", "[{\"é\":[\n1,\n2,]}]", "line 3, column 3, row 1: the comma before the end of a list has to go."),
+      ("a.json", "{\"a\":1,\n}", "line 2, column 1, row 1: the comma before the end of an object has to go."),
+      ("a.json", "[{\"a\":1},\n]", "line 2: the comma before the end of the array has to go."),
     ])
   func malformed(name: String, text: String, words: String) throws {
     let outcome = bench.run("import", file, try bench.write(text, to: name))

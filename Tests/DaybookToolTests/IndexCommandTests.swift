@@ -87,11 +87,29 @@ struct IndexCommandTests {
     #expect(unknown.errors.contains("no such index of Movi.yaer. Did you mean Movie.year?"), "\(unknown.errors)")
   }
 
-  @Test("an index of a system field is refused by name", arguments: ["recordName", "creationDate", "___createTime"])
+  @Test("an index of a system field is refused by name", arguments: ["creationDate", "___createTime"])
   func systemKeys(key: String) {
     let outcome = bench.run("index", file, "Movie", key)
     #expect(outcome.status == 2 && outcome.errors.contains("The key is reserved for the system."))
     #expect(outcome.errors.contains("key: \(key)"))
+  }
+
+  @Test("an index of the name was refused as reserved; it says that records are looked up by name without one")
+  func nameKey() throws {
+    let outcome = bench.run("index", file, "Movie", "recordName")
+    #expect(
+      outcome.status == 2 && outcome.errors.contains("Records are looked up by name without an index"), "\(outcome.errors)")
+    let id = bench.run("index", file, "Movie", "id")
+    #expect(id.status == 2 && id.errors.contains("has the key id. Did you mean recordName?"), "\(id.errors)")
+  }
+
+  @Test("explain says which index of a field that is asked for is not used, and why")
+  func unused() throws {
+    try bench.good("index", file, "Movie", "year")
+    let words = try bench.good("explain", file, "Movie", "year == 1999 OR title == 'x'").output
+    #expect(words.contains("value index of year is not used: the other side of OR asks for something else\n"), "\(words)")
+    let plan = try json(bench.good("explain", file, "Movie", "NOT year == 1999", "--json").output)
+    #expect(plan["unused"] == [["key": "year", "kind": "value", "reason": "negation"]] && plan["warnings"] == [])
   }
 
   @Test("what names no index is refused as wrong usage")

@@ -83,6 +83,17 @@ extension Database {
     for kind in kinds.indexKinds { try createIndex(on: key, ofType: type, kind: kind, progress: progress) }
   }
 
+  /// - Throws: `invalidArguments` for a key that no field can have, and of which there is no index.
+  package static func requireIndexable(_ key: String, ofType type: String) throws(DatabaseError) {
+    guard var fault = NameRules.faultOfKey(key) else { return }
+    let system = Query.Field(key).system
+    if system == .recordName || system == .recordID {
+      fault = DatabaseError(
+        .invalidArguments, "Records are looked up by name without an index; there is none to make.", facts: .init(key: key))
+    }
+    throw fault.adding { $0.recordType = type }
+  }
+
   /// Another process may have dropped an index, or begun to build it again, since the view here is of.
   private func refreshDefinitions() throws(DatabaseError) { if options.mayLag { try refresh() } }
 

@@ -99,7 +99,11 @@ package struct JSONScanner {
   package mutating func goesOn(in container: Container) throws(Fault) -> Bool {
     skipSpace()
     guard index < end else { throw fault("\(container.name) does not end.") }
-    if take(UInt8(ascii: ",")) { return true }
+    if take(UInt8(ascii: ",")) {
+      skipSpace()
+      if index < end, bytes[index] == container.end { throw fault("the comma before the end of \(container.name) has to go.") }
+      return true
+    }
     guard take(container.end) else { throw fault("a comma or the end of \(container.name) is missing.") }
     depth -= 1
     return false

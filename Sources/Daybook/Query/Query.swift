@@ -51,28 +51,13 @@ public struct Query: Hashable, Codable, Sendable {
 }
 
 extension Query {
-  /// The keys of the records' fields by which it chooses and sorts, each once, in the order in which they are named.
-  package var keys: [String] {
+  /// The fields of records by which it chooses and sorts, each once, in the order in which they are named.
+  var fields: [Field] {
     var fields: [Field] = []
     predicate.forEachCondition { fields.append($0.field.whole) }
     fields += sort.map(\.field)
     var known: Set<Field> = []
-    return fields.filter { $0.system == nil && known.insert($0).inserted }.map(\.name)
-  }
-
-  /// The keys of the records' fields that are compared with constants, and what these are: each pair once.
-  package var comparedKinds: [(key: String, kind: FieldKind)] {
-    var result: [(key: String, kind: FieldKind)] = []
-    predicate.forEachCondition { condition in
-      if condition.field.system != nil { return }
-      let key = condition.field.name
-      func add(_ kind: FieldKind) {
-        if !result.contains(where: { $0.kind == kind && UTF8Order.equal($0.key, key) }) { result.append((key, kind)) }
-      }
-      if case .distance = condition.test { return add(.location) }
-      condition.test.forEachConstant { add($0.kind) }
-    }
-    return result
+    return fields.filter { $0.system == nil && known.insert($0).inserted }
   }
 }
 

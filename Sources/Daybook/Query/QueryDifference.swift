@@ -82,33 +82,43 @@ extension Query {
     /// The new result, made from the old one; nil where it shows that `records` is not the
     /// result that this is a difference from: by its length, or by the IDs where something is removed, moved or updated.
     public func applied(to records: [Record]) -> [Record]? {
-      guard records.count == oldCount else { return nil }
-      var coming = [Record?](repeating: nil, count: count)
+      applied(to: records, inserted: inserted.map(\.record), updated: updated.map(\.record)) { $0.id == $1 }
+    }
+
+    /// The same of what was made of records.
+    /// - Parameters:
+    ///   - inserted: what was made of ``inserted``, in its order; `updated` in the same way.
+    ///   - isOf: whether an element is that of a record, as far as it tells.
+    package func applied<Element>(
+      to old: [Element], inserted: [Element], updated: [Element], isOf: (Element, Record.ID) -> Bool
+    ) -> [Element]? {
+      guard old.count == oldCount else { return nil }
+      var coming = [Element?](repeating: nil, count: count)
       var stays = [Bool](repeating: true, count: oldCount)
       for removal in removed {
-        guard records[removal.index].id == removal.id else { return nil }
+        guard isOf(old[removal.index], removal.id) else { return nil }
         stays[removal.index] = false
       }
       for move in moved {
-        guard records[move.from].id == move.id else { return nil }
+        guard isOf(old[move.from], move.id) else { return nil }
         stays[move.from] = false
-        coming[move.to] = records[move.from]
+        coming[move.to] = old[move.from]
       }
-      for placed in inserted { coming[placed.index] = placed.record }
-      var rest = records.indices.lazy.filter { stays[$0] }.makeIterator()
-      var result: [Record] = []
+      for (placed, element) in zip(self.inserted, inserted) { coming[placed.index] = element }
+      var rest = old.indices.lazy.filter { stays[$0] }.makeIterator()
+      var result: [Element] = []
       result.reserveCapacity(count)
-      for record in coming {
-        if let record {
-          result.append(record)
+      for element in coming {
+        if let element {
+          result.append(element)
         } else {
           guard let index = rest.next() else { return nil }
-          result.append(records[index])
+          result.append(old[index])
         }
       }
-      for placed in updated {
-        guard result[placed.index].id == placed.record.id else { return nil }
-        result[placed.index] = placed.record
+      for (placed, element) in zip(self.updated, updated) {
+        guard isOf(result[placed.index], placed.record.id) else { return nil }
+        result[placed.index] = element
       }
       return result
     }

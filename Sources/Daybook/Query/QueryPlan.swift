@@ -45,11 +45,38 @@ extension Query {
     public var sort: [Sort]
     /// How many records the result has at most.
     public var limit: Int?
+    /// What the query names and the database does not have: then it finds nothing, or too much, without an error.
+    public var warnings: [Warning] = []
+    /// The type's indexes on fields that the query names, of which it makes no use, each with the reason.
+    public var unused: [UnusedIndex] = []
+  }
+}
+
+extension Query.Plan {
+  private enum CodingKeys: String, CodingKey {
+    case access, index, indexKind, recordType, zones, recordCount, filter, ordering, sort, limit, warnings, unused
+  }
+
+  /// Reads what was encoded. Without warnings and unused indexes, as earlier builds wrote it, it has none.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    access = try container.decode(Access.self, forKey: .access)
+    index = try container.decodeIfPresent(String.self, forKey: .index)
+    indexKind = try container.decodeIfPresent(IndexKind.self, forKey: .indexKind)
+    recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
+    zones = try container.decode([Zone.ID].self, forKey: .zones)
+    recordCount = try container.decode(Int.self, forKey: .recordCount)
+    filter = try container.decodeIfPresent(Query.Predicate.self, forKey: .filter)
+    ordering = try container.decode(Ordering.self, forKey: .ordering)
+    sort = try container.decode([Query.Sort].self, forKey: .sort)
+    limit = try container.decodeIfPresent(Int.self, forKey: .limit)
+    warnings = try container.decodeIfPresent([Query.Warning].self, forKey: .warnings) ?? []
+    unused = try container.decodeIfPresent([UnusedIndex].self, forKey: .unused) ?? []
   }
 }
 
 extension Query.Plan: CustomStringConvertible {
-  /// The plan in a few lines.
+  /// The plan in a few lines, then a line for each unused index and each warning.
   public var description: String {
     var lines: [String] = []
     let place = zones.count == 1 ? "zone \(zones[0])" : "\(zones.count) zones"
@@ -73,6 +100,7 @@ extension Query.Plan: CustomStringConvertible {
     case .sort: lines.append("sort by " + sort.map(\.description).joined(separator: ", "))
     case .top: lines.append("keep the first \(limit ?? 0) by " + sort.map(\.description).joined(separator: ", "))
     }
+    lines += unused.map(\.description) + warnings.map { "warning: \($0)" }
     return lines.joined(separator: "\n")
   }
 }

@@ -27,6 +27,9 @@ struct IndexChoice {
   /// Ranges of other words, in each of which a record that passes has an entry as well.
   var others: [IndexChoice] = []
 
+  /// Every index that is looked at.
+  var definitions: [IndexDefinition] { [definition] + otherDefinitions + others.flatMap(\.definitions) }
+
   /// The keys of all indexes that the ranges are of.
   var keys: [String] { [definition.keyName] + otherDefinitions.map(\.keyName) }
 
@@ -213,7 +216,7 @@ extension ReadView {
 
 extension IndexPlanner {
   /// Whether a query may be answered by walking over the index in its order.
-  fileprivate func isOrder(of query: Query, zoneCount: Int) -> Bool {
+  func isOrder(of query: Query, zoneCount: Int) -> Bool {
     guard query.limit != nil, zoneCount == 1, query.sort.count == 1, query.sort[0].field.system == nil,
       query.sort[0].place == nil, UTF8Order.equal(keyName, query.sort[0].field.name)
     else { return false }

@@ -123,11 +123,16 @@ extension Invocation {
 
   /// The zone that `--zone` names, or all; in order.
   func selectedZones(_ database: Database) throws -> [Zone.ID] {
-    let zones = try database.zones().map(\.id)
-    guard let name = try zoneName() else { return zones }
+    if let zone = try selectedZone(database) { return [zone] }
+    return try database.zones().map(\.id)
+  }
+
+  /// The zone that `--zone` names; nil without it.
+  func selectedZone(_ database: Database) throws -> Zone.ID? {
+    guard let name = try zoneName() else { return nil }
     let selected = try zone(name, in: database)
-    if !zones.contains(selected) { throw try unknownZone(name, in: database, .usage) }
-    return [selected]
+    guard try database.zones().contains(where: { $0.id == selected }) else { throw try unknownZone(name, in: database, .usage) }
+    return selected
   }
 
   /// What `--zone` says.

@@ -1,3 +1,5 @@
+import Daybook
+
 extension Commands {
   static let help = Command(
     name: "help", summary: "List the commands, or say more about one.", positionals: ["COMMAND"], optionalCount: 1,

@@ -7,12 +7,13 @@ extension Commands {
     options: [
       .value("--kind", "KIND", "What is in it: value (the default), location or text."),
       .value("--kinds", "LIST", "The same by what it is for: queryable, sortable, searchable, location, with commas between."),
+      .flag("--new", "Make it also before the first record has the type and the key."),
       .flag("--drop", "Drop the indexes of the field, or those of the kind, with all their entries."), .json,
     ],
     details: """
       Without TYPE and KEY the indexes are listed. With them an index is made, or completed where its making was cut off; those of other
       kinds stay. Queries then look at few records instead of all. Each save of the type keeps it up. A type or key that no
-      record has is told, with names that are close to it; the index is made all the same.
+      record has is refused, with names that are close to it; --new makes its index for the records that come.
       --drop prints the indexes that it dropped.
 
         value      the field is compared (queryable), or sorted by (sortable)
@@ -31,7 +32,12 @@ extension Commands {
     return try invocation.writing(arguments[0], mayCreate: false) { database in
       let kinds = try invocation.indexKinds()
       if arguments.has("--drop") { return try invocation.dropIndexes(of: key, ofType: type, kinds, database) }
-      let schema = try database.schema()
+      try Database.requireIndexable(key, ofType: type)
+      let isThere = try database.indexes().contains { UTF8Order.equal($0.recordType, type) && UTF8Order.equal($0.key, key) }
+      // An index of a key that no record has is empty, and serves no query.
+      if !isThere, !arguments.has("--new"), try invocation.warn(ofUnknownType: type, keys: [key], database) {
+        throw ToolError.usage("No index was made.", advice: "--new makes one before the first record has the type and the key.")
+      }
       var bar = ProgressBar("building", on: invocation.errors)
       try database.setIndex(kinds ?? [.queryable, .sortable], on: key, ofType: type) { done, total in
         // A bar that cannot be drawn is no reason to stop.
@@ -39,8 +45,6 @@ extension Commands {
         return true
       }
       try bar.clear()
-      // An index of a key that no record has is empty, and serves no query.
-      try invocation.warn(ofUnknownType: type, keys: [key], in: schema, database)
       return try invocation.listIndexes(database)
     }
   }

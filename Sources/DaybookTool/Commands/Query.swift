@@ -190,11 +190,15 @@ extension Invocation {
 
   fileprivate func explain(_ query: Query, _ database: Database) throws -> ExitStatus {
     for own in try queries(query, database) {
-      let plan = try database.explain(own)
+      var plan = try database.explain(own)
+      // Whose zones are all asked in turn asks for none by name.
+      if !namesZone { plan.warnings.removeAll { $0.reason == .noRecords } }
       if arguments.has("--json") {
         try output.line(json(plan).json)
         continue
       }
+      // They were told on standard error, once for all plans.
+      plan.warnings = []
       // Names in it are escaped by themselves; lines are its own.
       for line in plan.description.split(separator: "\n") { try output.line(ShownText.escaped(String(line))) }
     }
@@ -214,6 +218,30 @@ extension Invocation {
       .init(key: "sort", value: .array(plan.sort.map { .string("\($0)") })),
     ]
     if let limit = plan.limit { members.append(.init(key: "limit", value: .count(limit))) }
+    members.append(.init(key: "warnings", value: .array(plan.warnings.map(json))))
+    members.append(
+      .init(
+        key: "unused",
+        value: .array(
+          plan.unused.map {
+            ["key": .string($0.key), "kind": .string($0.kind.rawValue), "reason": .string($0.reason.rawValue)]
+          })))
+    return .object(members)
+  }
+
+  private func json(_ warning: Query.Warning) -> JSONValue {
+    var members: [JSONValue.Member] = [
+      .init(key: "reason", value: .string(warning.reason.rawValue)), .init(key: "name", value: .string(warning.name)),
+    ]
+    if let zone = warning.zone { members.append(.init(key: "zone", value: .string(zone.name))) }
+    if !warning.closeNames.isEmpty {
+      members.append(.init(key: "closeNames", value: .array(warning.closeNames.map { .string($0) })))
+    }
+    if let constant = warning.constant {
+      members.append(.init(key: "kinds", value: .array(warning.kinds.map { .string($0.rawValue) })))
+      members.append(.init(key: "constant", value: .string(constant.rawValue)))
+    }
+    members.append(.init(key: "text", value: .string("\(warning)")))
     return .object(members)
   }
 }

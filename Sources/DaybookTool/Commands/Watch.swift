@@ -33,7 +33,7 @@ extension Commands {
     options.isReadOnly = true
     let database = try Database.open(at: arguments[0], options: options)
     if var query {
-      if let zone = try invocation.zoneName() { query.zone = try invocation.existingZone(zone, in: database) }
+      query.zone = try invocation.selectedZone(database)
       return try invocation.watchResult(of: query, database, atMost: left)
     }
     var last = try known ?? database.statistics().lastSequence

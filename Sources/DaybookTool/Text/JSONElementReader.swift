@@ -88,6 +88,7 @@ struct JSONElementReader {
       }
       position += 1
       byte = try skipWhitespace()
+      if byte == UInt8(ascii: "]") { throw .badRow(line: line, "the comma before the end of the array has to go.") }
     }
     guard byte != nil else { throw .badRow(line: line, "the array does not end.") }
     return true

@@ -1,3 +1,5 @@
+import Daybook
+
 /// What stood behind the command's name, sorted into positional arguments and options.
 ///
 /// `--name value` and `--name=value` are the same; `--` ends the options; `-` alone is a positional argument.
@@ -67,7 +69,10 @@ struct Arguments: Sendable {
   }
 
   private static func unknownOption(_ name: String, _ command: Command) -> ToolError {
-    let nearest = Spelling.nearest(to: name, among: command.options.map(\.name))
+    let known = command.options.map(\.name)
+    // What other programs call it.
+    let others = ["--fields": "--keys", "--field": "--keys", "--columns": "--keys", "--order": "--sort", "--filter": "--where"]
+    let nearest = others[name].flatMap { known.contains($0) ? $0 : nil } ?? Spelling.nearest(to: name, among: known)
     return .usage(
       "There is no option \(name)\(nearest.map { "; \($0) is one" } ?? "").", advice: "Usage: \(command.usage)")
   }

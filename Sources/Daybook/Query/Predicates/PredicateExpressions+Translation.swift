@@ -169,6 +169,17 @@ extension PredicateExpressions.RangeExpressionContains: TranslatedExpression {
   }
 }
 
+extension PredicateTranslation {
+  /// The error for elements of a list that are not told apart in a record.
+  fileprivate func refusal(_ expression: some PredicateExpression, ofElementsIn list: Any.Type) -> DatabaseError {
+    let element = (list as? any ListConstant.Type)?.elementType
+    let reason =
+      element is any OptionalConstant.Type
+      ? "A list of a record has no nil, and one whose elements may be nil is stored as a whole; filter in Swift." : nil
+    return refusal(expression, reason)
+  }
+}
+
 extension PredicateExpressions.SequenceContains: TranslatedExpression {
   package func translated(by translation: PredicateTranslation) throws(DatabaseError) -> PredicateTranslation.Side {
     let element = try translation.side(of: element)
@@ -184,7 +195,7 @@ extension PredicateExpressions.SequenceContains: TranslatedExpression {
           try translation.text(.field(property), element, String.self, self) { .contains(.string($0)) })
       }
       guard ConstantValue.isList(LHS.Output.self), let value = try ConstantValue.value(of: value, self, translation) else {
-        throw translation.refusal(self)
+        throw translation.refusal(self, ofElementsIn: LHS.Output.self)
       }
       return .predicate(value.isNotANumber ? .false : try translation.condition(property, .contains(value), self))
     default: throw translation.refusal(self)
@@ -196,7 +207,7 @@ extension PredicateExpressions.SequenceContainsWhere: TranslatedExpression {
   package func translated(by translation: PredicateTranslation) throws(DatabaseError) -> PredicateTranslation.Side {
     guard case .field(var property) = try translation.side(of: sequence), ConstantValue.isList(LHS.Output.self),
       property.fallback == nil, !property.isElement
-    else { throw translation.refusal(self) }
+    else { throw translation.refusal(self, ofElementsIn: LHS.Output.self) }
     property.isElement = true
     let test = try translation.binding(variable.key, to: .field(property)).predicate(of: test)
     // One element may pass one of several conditions, another element the next.

@@ -1,15 +1,13 @@
-import Daybook
-
 /// Guesses what was meant by a word that is not known.
-enum Spelling {
+package enum Spelling {
   /// So many candidates are compared at most: a database may have millions of keys.
   private static let mostCandidates = 10_000
 
   /// The closest of the words, if it is close enough to be a slip.
-  static func nearest(to word: String, among words: [String]) -> String? { close(to: word, among: words).first }
+  package static func nearest(to word: String, among words: [String]) -> String? { close(to: word, among: words).first }
 
   /// The words that are close enough to be what a slip was to be, the closest first, three at most.
-  static func close(to word: String, among words: [String]) -> [String] {
+  package static func close(to word: String, among words: [String]) -> [String] {
     let bytes = Array(word.utf8)
     let largest = max(1, bytes.count / 3)
     var found: [(word: String, distance: Int)] = []
@@ -23,9 +21,14 @@ enum Spelling {
   }
 
   /// " Did you mean year or years?"; empty where nothing is close.
-  static func question(for word: String, among words: [String]) -> String {
+  package static func question(for word: String, among words: [String]) -> String {
+    question(naming: close(to: word, among: words))
+  }
+
+  /// The same of words that were found already.
+  static func question(naming words: [String]) -> String {
     var seen: Set<String> = []
-    let close = close(to: word, among: words).map(ShownText.escaped).filter { seen.insert($0).inserted }
+    let close = words.map(ShownText.escaped).filter { seen.insert($0).inserted }
     guard let last = close.last else { return "" }
     return " Did you mean \(close.count == 1 ? last : close.dropLast().joined(separator: ", ") + " or " + last)?"
   }
