@@ -22,6 +22,7 @@ extension ForwardingFile {
   }
   package func contentStart(from offset: Int) -> Int { file.contentStart(from: offset) }
   package func sync(_ level: SyncLevel) throws(DiskFailure) { try file.sync(level) }
+  package func beginWriteBack(_ range: Range<Int>) { file.beginWriteBack(range) }
   package func truncate(to byteCount: Int) throws(DiskFailure) { try file.truncate(to: byteCount) }
   package func copyRange(of source: any DiskFile, at offset: Int, count: Int) throws(DiskFailure) -> Int? {
     try file.copyRange(of: (source as? any ForwardingFile)?.file ?? source, at: offset, count: count)

@@ -2,7 +2,7 @@
 ///
 /// Base 36 keeps the text within 13 characters, which Swift stores without allocating.
 package enum ChangeTag {
-  package static func text(_ number: UInt64) -> String { String(number, radix: 36) }
+  package static func text(_ number: UInt64) -> String { UTF8Order.base36(number) }
 
   /// The number of a text that `text` made; nil for tags of other servers.
   package static func number(_ text: String) -> UInt64? {

@@ -79,14 +79,13 @@ extension RecordBody {
   /// What the database knows about the record; nil before it was saved.
   package var metadata: Record.Metadata? {
     guard let changeTag else { return nil }
-    let users = withOptionals { parts in
-      [parts.creator, parts.modifier, parts.device].map { part in
-        part.flatMap { UTF8Order.string($0, isValid: layout.isChecked) }
-      }
+    return withOptionals { parts in
+      let isValid = layout.isChecked
+      func text(_ part: ByteView?) -> String? { part.flatMap { UTF8Order.string($0, isValid: isValid) } }
+      return Record.Metadata(
+        changeTag: changeTag, creationDate: creationDate, creatorUserID: text(parts.creator),
+        modificationDate: modificationDate, lastModifiedUserID: text(parts.modifier), modifiedByDevice: text(parts.device))
     }
-    return Record.Metadata(
-      changeTag: changeTag, creationDate: creationDate, creatorUserID: users[0], modificationDate: modificationDate,
-      lastModifiedUserID: users[1], modifiedByDevice: users[2])
   }
 
   /// Calls `body` with mark and value bytes of a field; nil when there is none.

@@ -84,9 +84,11 @@ package enum RecordBodyEncoder {
         var lower = FieldCursor(baseView, base.layout)
         var upper: FieldCursor?
         if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
-        var rows = record.withEdits { merge(&lower, &upper, $0) }
-        try sealAnew(&rows, of: record, isLocal: server == nil, services)
-        hasReferences = try appendFields(rows, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
+        let count = base.fieldCount + (upper == nil ? 0 : record.body.fieldCount)
+        var rows = record.withEdits { merge(&lower, &upper, count, $0) }
+        let sealed = try sealAnew(&rows, of: record, isLocal: server == nil, services)
+        hasReferences = try appendFields(
+          rows, sealed, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
       }
     }
     if hasReferences { writer.set(bits: RecordBody.Flags.references, at: start + 1) }
@@ -95,27 +97,28 @@ package enum RecordBodyEncoder {
     writer.finish()
   }
 
-  /// Where one field of the result comes from.
+  /// Where one field of the result comes from. Plain words, because a list of them is made for each save of a stored record (row:
+  /// use-savepoint).
   private enum Row {
     case stored(FieldCursor.Field)
     case edit(Int)
-    /// An encrypted value in the form in which this database stores it.
-    case sealed(FieldMark, key: ByteView, value: [UInt8])
-
-    /// The bytes of a value that is encoded already.
-    var byteCount: Int {
-      switch self {
-      case .stored(let field): field.value.count
-      case .edit: 0
-      case .sealed(_, _, let value): value.count
-      }
-    }
+    /// The number of an encrypted value that is stored in another form.
+    case sealed(Int)
   }
 
+  /// An encrypted value in the form in which this database stores it.
+  private struct Sealed {
+    let mark: FieldMark
+    let key: ByteView
+    let value: [UInt8]
+  }
+
+  /// - Parameter count: of the fields that the cursors have.
   private static func merge(
-    _ lower: inout FieldCursor, _ upper: inout FieldCursor?, _ edits: FieldEdits
+    _ lower: inout FieldCursor, _ upper: inout FieldCursor?, _ count: Int, _ edits: FieldEdits
   ) -> [Row] {
     var rows: [Row] = []
+    rows.reserveCapacity(count + edits.count)
     var low = lower.next()
     var high = upper?.next()
     var editIndex = 0
@@ -157,7 +160,8 @@ package enum RecordBodyEncoder {
   /// vouch for it. In another one it does not arrive.
   private static func sealAnew(
     _ rows: inout [Row], of record: Record, isLocal: Bool, _ services: RecordServices?
-  ) throws(DatabaseError) {
+  ) throws(DatabaseError) -> [Sealed] {
+    var sealed: [Sealed] = []
     for index in rows.indices {
       guard case .stored(let field) = rows[index], field.mark.isEncrypted, let kind = field.mark.kind else { continue }
       // Of the two bodies the one that the bytes lie in; the server's is this database's own.
@@ -179,8 +183,11 @@ package enum RecordBodyEncoder {
         buffer.append(bytes)
         plain = try sealer.seal(buffer.view, record.id, key, kind)
       }
-      rows[index] = .sealed(FieldMark(kind, isEncrypted: true, isSealed: sealer != nil), key: field.key, value: plain)
+      rows[index] = .sealed(sealed.count)
+      sealed.append(
+        Sealed(mark: FieldMark(kind, isEncrypted: true, isSealed: sealer != nil), key: field.key, value: plain))
     }
+    return sealed
   }
 
   private static func appendHeader(
@@ -337,16 +344,16 @@ package enum RecordBodyEncoder {
 
   /// The fields of a merge. True when there are references among them.
   private static func appendFields(
-    _ rows: [Row], of record: Record, zoneKey: ByteView, _ services: RecordServices?, _ namesAssets: inout Bool,
-    _ room: inout Room, into writer: inout ByteWriter
+    _ rows: [Row], _ sealed: [Sealed], of record: Record, zoneKey: ByteView, _ services: RecordServices?,
+    _ namesAssets: inout Bool, _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     try record.withEdits { (edits) throws(DatabaseError) in
-      try appendAll(rows, edits, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
+      try appendAll(rows, sealed, edits, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
     }
   }
 
   private static func appendAll(
-    _ rows: [Row], _ edits: FieldEdits, of record: Record, zoneKey: ByteView, _ services: RecordServices?,
+    _ rows: [Row], _ sealed: [Sealed], _ edits: FieldEdits, of record: Record, zoneKey: ByteView, _ services: RecordServices?,
     _ namesAssets: inout Bool, _ room: inout Room, into writer: inout ByteWriter
   ) throws(DatabaseError) -> Bool {
     try appendFieldCount(rows.count, into: &writer)
@@ -358,8 +365,8 @@ package enum RecordBodyEncoder {
       case .stored(let field):
         if field.mark.isReference { hasReferences = true }
         writer.append(mark: field.mark.rawValue, keyByteCount: UInt8(field.key.count))
-      case .sealed(let mark, let key, _):
-        writer.append(mark: mark.rawValue, keyByteCount: UInt8(key.count))
+      case .sealed(let number):
+        writer.append(mark: sealed[number].mark.rawValue, keyByteCount: UInt8(sealed[number].key.count))
       case .edit(let index):
         if edits[index].kind?.isReference == true { hasReferences = true }
         appendEntry(of: edits, index, hasCipher, into: &writer)
@@ -368,24 +375,32 @@ package enum RecordBodyEncoder {
     for row in rows {
       switch row {
       case .stored(let field): writer.append(field.key)
-      case .sealed(_, let key, _): writer.append(key)
+      case .sealed(let number): writer.append(sealed[number].key)
       case .edit(let index): writer.append(key: edits[index].key, head: edits[index].head)
+      }
+    }
+    /// The bytes of a value that is encoded already.
+    func byteCount(_ row: Row) -> Int {
+      switch row {
+      case .stored(let field): field.value.count
+      case .edit: 0
+      case .sealed(let number): sealed[number].value.count
       }
     }
     let values = writer.offset
     var entry = table
     for row in rows {
-      if room.isShort(for: row.byteCount, at: writer.offset) {
-        try room.measure(record, edits, storedByteCount: rows.reduce(0) { $0.adding($1.byteCount) })
+      if room.isShort(for: byteCount(row), at: writer.offset) {
+        try room.measure(record, edits, storedByteCount: rows.reduce(0) { $0.adding(byteCount($1)) })
       }
       switch row {
       case .stored(let field):
         writer.append(field.value)
         if AssetNames.areIn(field) { namesAssets = true }
-      case .sealed(_, _, let value): writer.append(value)
+      case .sealed(let number): writer.append(sealed[number].value)
       case .edit(let index):
         if room.isShort(for: edits[index].value, at: writer.offset) {
-          try room.measure(record, edits, storedByteCount: rows.reduce(0) { $0.adding($1.byteCount) })
+          try room.measure(record, edits, storedByteCount: rows.reduce(0) { $0.adding(byteCount($1)) })
         }
         try appendValue(of: edits, index, record, zoneKey, services, &namesAssets, into: &writer)
       }

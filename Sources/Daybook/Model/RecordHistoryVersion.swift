@@ -19,9 +19,22 @@ public struct RecordHistoryVersion: Sendable, Identifiable {
   /// When.
   public let date: Date
   /// The change tag of the save or of the deletion; unique within a record's history.
-  public let changeTag: String
+  public var changeTag: String {
+    switch tag {
+    case .number(let number): ChangeTag.text(number)
+    case .text(let text): text
+    }
+  }
   /// The commit, when it is known; an older version knows only its place.
   public let sequence: UInt64?
+
+  /// Most readers of a history look at few tags, so their texts are made when they are asked for (row: use-history-all).
+  private enum Tag: Sendable {
+    case number(UInt64)
+    /// Another server's.
+    case text(String)
+  }
+  private let tag: Tag
 
   /// The change tag.
   public var id: String { changeTag }
@@ -35,7 +48,27 @@ public struct RecordHistoryVersion: Sendable, Identifiable {
   public init(content: Content, date: Date, changeTag: String, sequence: UInt64? = nil) {
     self.content = content
     self.date = date
-    self.changeTag = changeTag
+    tag = .text(changeTag)
+    self.sequence = sequence
+  }
+
+  /// A version that was saved; nil for a body that never was.
+  init?(_ body: RecordBody, sequence: UInt64?) {
+    switch body.tag {
+    case 0: return nil
+    case .max: tag = .text(body.changeTag ?? ChangeTag.text(.max))
+    case let number: tag = .number(number)
+    }
+    content = .saved(Record(body: body))
+    date = body.modificationDate
+    self.sequence = sequence
+  }
+
+  /// A deletion.
+  init(_ tombstone: Tombstone, sequence: UInt64?) {
+    content = .deleted(.init(id: tombstone.id, type: tombstone.type))
+    date = tombstone.date
+    tag = .number(tombstone.tag)
     self.sequence = sequence
   }
 }

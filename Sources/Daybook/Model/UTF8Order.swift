@@ -182,6 +182,29 @@ package enum UTF8Order {
     }
     return unsafe String(decoding: view.buffer, as: UTF8.self)
   }
+
+  /// The digits of a number in base 36, as the standard library writes them, which took a fifth of the time of a history (row:
+  /// use-history-all).
+  static func base36(_ number: UInt64) -> String {
+    var digitCount = 1
+    var rest = number / 36
+    while rest > 0 {
+      digitCount &+= 1
+      rest /= 36
+    }
+    rest = number
+    return unsafe String(unsafeUninitializedCapacity: 13) { digits in
+      var index = digitCount
+      while index > 0 {
+        index &-= 1
+        let digit = UInt8(truncatingIfNeeded: rest % 36)
+        // Safe: no number has more than 13 digits.
+        unsafe digits[index] = digit < 10 ? 48 &+ digit : 87 &+ digit
+        rest /= 36
+      }
+      return digitCount
+    }
+  }
 }
 
 extension String {

@@ -8,33 +8,34 @@ struct HistoryWalk {
   private var place: Place
   /// The commit of that version, where it is known: of the newest.
   private var sequence: UInt64?
+  private var batch: RecordBodyBatch
 
-  init(_ view: ReadView, of id: Record.ID, from place: Place, sequence: UInt64?) {
+  /// - Parameter count: how many versions will be kept.
+  init(_ view: ReadView, of id: Record.ID, from place: Place, sequence: UInt64?, count: Int) {
     self.view = view
     self.id = id
     self.place = place
     self.sequence = sequence
+    batch = view.batch(count: count)
   }
 
   /// The next older version; nil when there is none.
   mutating func next() throws(DatabaseError) -> RecordHistoryVersion? {
     guard place.byteCount > 0 else { return nil }
-    let operation = try view.operation(at: place)
     let version: RecordHistoryVersion
     let previous: Place
-    if Operation.isOf(.saveRecord, operation) {
-      let record = Record(body: try view.body(of: id, at: place))
-      guard let metadata = record.metadata else { throw view.failure(.operation(offset: place.offset)) }
-      version = .init(
-        content: .saved(record), date: metadata.modificationDate, changeTag: metadata.changeTag, sequence: sequence)
-      previous = record.body.previousPlace
+    if let body = try view.savedBody(at: place, &batch) {
+      guard body.isOf(id) else { throw view.misplaced(place, id.zone, id.name) }
+      guard let saved = RecordHistoryVersion(body, sequence: sequence) else {
+        throw view.failure(.operation(offset: place.offset))
+      }
+      version = saved
+      previous = body.previousPlace
     } else {
       // Throws when it is none.
       let tombstone = try view.tombstone(at: place)
       guard tombstone.id == id else { throw view.misplaced(place, id.zone, id.name) }
-      version = .init(
-        content: .deleted(.init(id: tombstone.id, type: tombstone.type)), date: tombstone.date,
-        changeTag: ChangeTag.text(tombstone.tag), sequence: sequence)
+      version = RecordHistoryVersion(tombstone, sequence: sequence)
       previous = Place(offset: tombstone.previousOffset, byteCount: tombstone.previousByteCount)
     }
     // Links lead towards the beginning of the log, and versions do not overlap: a walk reads no more than the file.

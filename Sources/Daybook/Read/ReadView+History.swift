@@ -4,10 +4,11 @@ import DaybookEngine
 /// compaction.
 extension ReadView {
   /// A walk over the versions of a record that the log still links, newest first.
-  func historyWalk(of id: Record.ID) throws(DatabaseError) -> HistoryWalk {
+  /// - Parameter count: how many of them will be kept.
+  func historyWalk(of id: Record.ID, count: Int = 1) throws(DatabaseError) -> HistoryWalk {
     let zone = try existingZone(id.zone)
     if let entry = try entry(id.name, in: zone) {
-      return HistoryWalk(self, of: id, from: entry.place, sequence: entry.sequence)
+      return HistoryWalk(self, of: id, from: entry.place, sequence: entry.sequence, count: count)
     }
     // A deleted record's history starts at its tombstone, which the change journal knows.
     let scratch = ByteBuffer(capacity: ChangeKey.tailByteCount)
@@ -16,14 +17,15 @@ extension ReadView {
         try NameKey.withView(of: name) { (key) throws(PageFault) in try reader.deletion(ofName: key, in: zone, scratch) }
       }
     }
-    return HistoryWalk(self, of: id, from: deletion?.place ?? .none, sequence: deletion?.tombstone.sequence)
+    return HistoryWalk(self, of: id, from: deletion?.place ?? .none, sequence: deletion?.tombstone.sequence, count: count)
   }
 
   /// A page of versions.
   /// - Parameter tag: the version after which the page begins; nil begins at the newest.
   func history(of id: Record.ID, before tag: String?, limit: Int) throws(DatabaseError) -> [RecordHistoryVersion] {
     try PageLimit.require(limit, in: id.zone)
-    var walk = try historyWalk(of: id)
+    // Those before the page are read, too, and not kept.
+    var walk = try historyWalk(of: id, count: tag == nil ? limit : .max)
     if let tag {
       while let version = try walk.next(), version.changeTag != tag {}
     }

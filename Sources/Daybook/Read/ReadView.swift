@@ -203,6 +203,19 @@ import DaybookEngine
     }
   }
 
+  /// For bodies that are read one after the other.
+  func batch(count: Int) -> RecordBodyBatch { RecordBodyBatch(count: count, store.records.shapes.table, services: services) }
+
+  /// The body of a save, one of several; nil where a short operation is none.
+  func savedBody(at place: Place, _ batch: inout RecordBodyBatch) throws(DatabaseError) -> RecordBody? {
+    do throws(StoreError) {
+      switch source {
+      case .pin(let pin): return try batch.readSaved(place, from: store, end: pin.end)
+      case .transaction(let transaction, _): return try batch.readSaved(place, from: transaction)
+      }
+    } catch { throw failure(error) }
+  }
+
   /// The body that the entry of a record leads to; one of another record is thrown about.
   @inline(__always)
   func body(of id: Record.ID, at place: Place) throws(DatabaseError) -> RecordBody {

@@ -98,6 +98,20 @@ import DaybookEngine
     return try body(in: try transaction.operation(at: place), at: place)
   }
 
+  /// The body at a place of the log; nil where a short operation is no save..
+  mutating func readSaved(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody? {
+    if Int(place.byteCount) > RecordBodyBatch.largestCopy { return try readLong(place, from: store, end: end) }
+    let operation = try store.verifiedOperation(at: place, end: end)
+    return Operation.isOf(.saveRecord, operation) ? try body(in: operation, at: place) : nil
+  }
+
+  /// The same at a place of a transaction.
+  mutating func readSaved(_ place: Place, from transaction: StoreTransaction) throws(StoreError) -> RecordBody? {
+    if Int(place.byteCount) > RecordBodyBatch.largestCopy { return try read(place, from: transaction) }
+    let operation = try transaction.operation(at: place)
+    return Operation.isOf(.saveRecord, operation) ? try body(in: operation, at: place) : nil
+  }
+
   /// The body of a verified operation in memory of this thread.
   @inline(__always)
   private mutating func body(in operation: ByteView, at place: Place) throws(StoreError) -> RecordBody {

@@ -6,7 +6,6 @@ extension WriteContext {
   /// - Parameter shape: its number in `KnownShapes`.
   @inline(__always)
   func packing(of body: RecordBody, _ shape: UInt64, in zone: ZoneTrees) throws(DatabaseError) -> BodyPacker.Packing {
-    let applier = applier
     do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
     return body.withBytes {
       database.writerState.packer.packing(of: $0, body.layout, shape: shape, epoch: zone.epoch, in: applier.shapes)

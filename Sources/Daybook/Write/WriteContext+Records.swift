@@ -20,7 +20,7 @@ extension WriteContext {
     try requireOpen()
     // By the body's own bytes: making the identity costs an allocation, for each question asked.
     let (zone, stored) = try record.body.withBytes { (bytes) throws(DatabaseError) in
-      let zone = try view.existingZone(key: RecordBody.zoneKey(of: bytes))
+      let zone = try existingZone(key: RecordBody.zoneKey(of: bytes))
       if let known = takeLastRead(of: record.body) { return (zone, known as StoredVersion?) }
       return (zone, try storedVersion(of: record, named: RecordBody.nameBytes(of: bytes), in: zone))
     }

@@ -14,6 +14,8 @@ final class WriteContext {
   let database: Database
   /// The transaction of the engine.
   let changes: StoreTransaction
+  // Not by way of the store: each use would count references (row: use-insert-1-fields).
+  let applier: RecordApplier
   let origin: Origin?
   /// The database as this transaction has it.
   let view: ReadView
@@ -50,16 +52,15 @@ final class WriteContext {
   init(_ database: Database, _ changes: StoreTransaction, origin: Origin?) {
     self.database = database
     self.changes = changes
+    applier = changes.store.records
     self.origin = origin
-    view = ReadView(database: database, store: changes.store, source: .transaction(changes, changes.store.records))
+    view = ReadView(database: database, store: changes.store, source: .transaction(changes, applier))
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
     database.writerState.lineages.beginTransaction()
     recorder = database.hub.recorder()
   }
-
-  var applier: RecordApplier { changes.store.records }
 
   /// Throws when the closure has returned: the engine's transaction is another one by then.
   @inline(__always)
@@ -68,6 +69,15 @@ final class WriteContext {
   }
 
   var limits: Limits { database.options.limits }
+
+  /// The trees of a zone, as the transaction has them.
+  @inline(__always)
+  func existingZone(key: ByteView) throws(DatabaseError) -> ZoneTrees {
+    do throws(LogFault) {
+      if let zone = try applier.zone(key, changes) { return zone }
+    } catch { throw failure(error) }
+    return try view.existingZone(key: key)
+  }
 
   func failure(_ error: StoreError) -> DatabaseError { view.failure(error) }
   func failure(_ error: LogFault) -> DatabaseError { view.failure(error) }

@@ -136,14 +136,15 @@ struct LogWalk {
       parts.removeAll()
     case .part:
       parts.append(header)
+    case .declarations:
+      plan.declarationsThrough = header.sequence
     case .checkpoint:
       plan.passesCheckpoint = true
     case .note:
       // A note with a payload names a page that failed its check.
       if header.payloadByteCount > 0 { plan.tellsOfDamagedPage = true }
-    case .pages, .closed, .superseded, .declarations, .later:
-      // What declarations say was said by commits before them. A `superseded` frame in a file that still has its name means
-      // nothing: the rename did not happen.
+    case .pages, .closed, .superseded, .later:
+      // A `superseded` frame in a file that still has its name means nothing: the rename did not happen.
       break
     }
     plan.last = header

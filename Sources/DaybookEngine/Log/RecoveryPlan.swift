@@ -55,6 +55,8 @@ struct RecoveryPlan {
   var passesCheckpoint = false
   /// Bytes that were durable and are missing at the end of a file that was cut.
   var missingByteCount: UInt64 = 0
+  /// The last commit before the last copy of declarations; 0 without one.
+  var declarationsThrough: UInt64 = 0
   /// A note reports a damaged page: the trees are rebuilt from the log.
   var tellsOfDamagedPage = false
   var isClosed: Bool { last?.kind == .closed && ending == .clean }

@@ -13,6 +13,9 @@ package protocol DiskFile: AnyObject, Sendable {
   /// hole, and reads as zeros. `Int.max` when nothing but a hole follows; `offset` where nobody tells.
   func contentStart(from offset: Int) -> Int
   func sync(_ level: SyncLevel) throws(DiskFailure)
+  /// Lets the disk begin with what was written there, where the system can be asked to. It promises nothing: a sync of this
+  /// description makes it durable, and reports what failed.
+  func beginWriteBack(_ range: Range<Int>)
   func truncate(to byteCount: Int) throws(DiskFailure)
   /// Copies bytes of another file to the same offset of this one without moving them through the process; where the file
   /// system can, the two share the blocks. Returns how many; nil when the two files are not of a kind that can do it.
@@ -49,5 +52,6 @@ package protocol DiskFile: AnyObject, Sendable {
 extension DiskFile {
   package var mappableByteCount: Int { 1 << 40 }
   package func contentStart(from offset: Int) -> Int { offset }
+  package func beginWriteBack(_ range: Range<Int>) {}
   package func closeRemoved(_ goesOn: () -> Bool) { close() }
 }

@@ -107,6 +107,16 @@ extension SystemCall {
   }
 }
 
+extension SystemCall {
+  /// Begins to write what is in the cache of a range; waits for nothing.
+  static func beginWriteBack(_ descriptor: Int32, _ range: Range<Int>) {
+    #if !canImport(Darwin)
+      // 2: SYNC_FILE_RANGE_WRITE. An error is kept for the sync, as with any other write to the disk.
+      _ = syncFileRange?(descriptor, Int64(range.lowerBound), Int64(range.count), 2)
+    #endif
+  }
+}
+
 #if !canImport(Darwin)
   private typealias CopyFileRange =
     @convention(c) (
@@ -118,5 +128,14 @@ extension SystemCall {
     guard let symbol = unsafe dlsym(nil, "copy_file_range") else { return nil }
     // Safe: the manual page has the function with exactly these arguments, in Glibc and in Musl.
     return unsafe unsafeBitCast(symbol, to: CopyFileRange.self)
+  }()
+
+  private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
+
+  /// `sync_file_range`, in the same way.
+  private let syncFileRange: SyncFileRange? = {
+    guard let symbol = unsafe dlsym(nil, "sync_file_range") else { return nil }
+    // Safe: the manual page has the function with these arguments, in Glibc and in Musl.
+    return unsafe unsafeBitCast(symbol, to: SyncFileRange.self)
   }()
 #endif

@@ -109,6 +109,12 @@ import Synchronization
     try perform(.sync) { (descriptor) throws(SystemError) in try SystemCall.sync(descriptor, level) }
   }
 
+  package func beginWriteBack(_ range: Range<Int>) {
+    guard let descriptor = try? enter(.sync) else { return }
+    defer { leave() }
+    SystemCall.beginWriteBack(descriptor, range)
+  }
+
   package func truncate(to byteCount: Int) throws(DiskFailure) {
     precondition(byteCount >= 0, "a file has no negative length")
     let descriptor = try enter(.truncate)

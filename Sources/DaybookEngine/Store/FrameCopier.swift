@@ -16,6 +16,8 @@ final class FrameCopier {
   /// Longer frames have an operation that is as long; they are left to a copy that needs no memory for all of it.
   private static let longestPayload: UInt64 = 64 << 20
   private static let writtenByteCount = 256 << 10
+  /// The disk is given so much at a time while the copy goes on, so that the sync at its end has less to wait for.
+  private static let sentByteCount: UInt64 = 2 << 20
   private static let pagesPerFrame = 62
 
   private let store: Store
@@ -29,6 +31,7 @@ final class FrameCopier {
   /// What is not written yet, and where it goes.
   private let output = ByteBuffer(capacity: 2 * writtenByteCount)
   private var outputOffset = LogPosition.start.offset
+  private var sentOffset: UInt64 = 0
   /// After the same frame in the source and in the copy: they differ in the checksum to chain to.
   private var sourceEnd = LogPosition.start
   private var end = LogPosition.start
@@ -91,6 +94,10 @@ final class FrameCopier {
   private func write() throws(StoreError) {
     try Store.onDisk { () throws(DiskFailure) in try target.write(output.view, at: Int(outputOffset)) }
     outputOffset += UInt64(output.count)
+    if outputOffset - sentOffset >= FrameCopier.sentByteCount {
+      target.beginWriteBack(Int(sentOffset)..<Int(outputOffset))
+      sentOffset = outputOffset
+    }
     output.removeAll(keeping: 2 * FrameCopier.writtenByteCount)
   }
 
@@ -121,6 +128,8 @@ final class FrameCopier {
       // An image is one commit, and may be most of the file.
       try progress(sourceEnd.sequence + 1)
     }
+    // All of the frame at once: growing to it step by step would copy what is there, and take twice the memory.
+    output.reserve(Int(source.next - source.payloadOffset))
     try read(source.payloadOffset..<source.end)
     guard try reseal(source, from: start) else { return false }
     var copy = source

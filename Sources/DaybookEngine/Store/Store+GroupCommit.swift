@@ -52,7 +52,10 @@ extension Store {
   private func syncForGroup() -> UInt64? {
     if options.durability != .relaxed {
       commitSyncs.add()
-      if let patience = groupCommit.begin(commitCount: commitCount.load(ordering: .acquiring)) {
+      // Once the store closes, no thread comes back with another commit.
+      if let patience = groupCommit.begin(commitCount: commitCount.load(ordering: .acquiring)),
+        !life.isClosed.load(ordering: .acquiring)
+      {
         syncMonitor.unlock()
         waitForCompanions(patience)
         syncMonitor.lock()

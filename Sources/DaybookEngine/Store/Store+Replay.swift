@@ -76,6 +76,10 @@ extension Store {
       repeated = (checkpointedDeclarationCount, plan.start.offset)
       try log.forEachCommit(of: plan, through: sequence) { (commit, operations) throws(LogFault) in
         try transaction.replay(operations, sequence: commit.sequence)
+        // What a close has repeated need not come again: another copy would cost each short session a sync (row: use-session).
+        if commit.sequence == plan.declarationsThrough {
+          repeated.count = applier.declarationCount(in: transaction.roots)
+        }
       }
       try applier.finishReplay(transaction)
     } catch {

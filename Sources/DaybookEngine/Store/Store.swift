@@ -50,7 +50,8 @@ import Synchronization
   /// Page frames were written since the last sync of background work; no checkpoint may name them yet.
   var hasUnsyncedPages = false
   var hasToldOfDamagedPage = false
-  /// How many declarations the last copy in the log has, and where it ends; of what an open finds, those of its checkpoint.
+  /// How many declarations the last copy in the log has, and where it ends; of what an open finds, those of its
+  /// checkpoint, or of the commits before the last copy.
   @safe @exclusivity(unchecked) var repeated: (count: Int, offset: UInt64) = (0, 0)
   /// How many declarations the trees of the newest checkpoint have: so many are on pages, in blocks of their own. Frames of declarations
   /// do not count, since one may be in the block of what it repeats. Belongs to the holder of the turn.

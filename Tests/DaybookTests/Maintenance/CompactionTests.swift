@@ -41,6 +41,29 @@ struct CompactionTests {
     #expect(report.isClean, "\(report.findings)")
   }
 
+  @Test("a run of change journal entries is sorted by sequence and ordinal, however long", arguments: [0, 1, 40, 600, 5_000])
+  func sortedRun(_ count: Int) {
+    var generator = SeededGenerator(seed: UInt64(count))
+    for sequences in [1..<2, 5..<1_000_000, (1 << 60)..<(1 << 62)] as [Range<UInt64>] {
+      let run = EntryRun()
+      var expected: [[UInt64]] = []
+      for number in 0..<min(count, ImageApplier.runCount) {
+        let entry = ImageApplier.Entry(
+          sequence: .random(in: sequences, using: &generator), offset: UInt64(number),
+          ordinal: .random(in: 0..<100_000, using: &generator), byteCount: UInt32(number))
+        run.append(entry)
+        expected.append([entry.sequence, UInt64(entry.ordinal), entry.offset, UInt64(entry.byteCount)])
+      }
+      run.sort()
+      // Of entries that are equal, the one that was first stays first.
+      expected.sort { ($0[0], $0[1], $0[2]) < ($1[0], $1[1], $1[2]) }
+      for index in 0..<run.count {
+        let entry = run[index]
+        #expect([entry.sequence, UInt64(entry.ordinal), entry.offset, UInt64(entry.byteCount)] == expected[index])
+      }
+    }
+  }
+
   @Test("records, tags, dates, deletions, metadata and zones are the same; history begins anew")
   func keepsRecords() throws {
     let disk = SimulatedDisk(seed: 1)

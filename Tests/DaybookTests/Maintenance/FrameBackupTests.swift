@@ -116,6 +116,35 @@ struct FrameBackupTests {
     try database.expectClean()
   }
 
+  @Test("a backup lets the disk begin with what is copied, and all of it is synced before it has its name")
+  func writeBack() throws {
+    let disk = WatchedDisk()
+    let database = try Database.open(at: Self.path, options: .simulated(seed: 1), disk: disk)
+    for number in 0..<12 { try database.put("r\(number)", ["text": .bytes(Data(repeating: 7, count: 600_000))]) }
+    disk.events.withLock { $0 = [] }
+    try database.backup(to: "copy", disk: disk)
+    let events = disk.events.withLock { $0 }
+    var (written, begun, unsyncedCount) = (0, 0, 0)
+    for event in events {
+      switch event {
+      case .written(let range):
+        written = max(written, range.upperBound)
+        unsyncedCount += 1
+      case .begun(let range):
+        #expect(range.upperBound <= written, "what is not written yet")
+        #expect(range.lowerBound == begun, "each byte once")
+        begun = range.upperBound
+      case .synced: unsyncedCount = 0
+      case .named(let name): if name == "copy" { #expect(unsyncedCount == 0, "a name before the bytes are durable") }
+      }
+    }
+    #expect(events.contains(.named("copy")))
+    #expect(written > 7_000_000 && begun > 5_000_000, "\(written) bytes, \(begun) of them begun")
+    let copy = try Database.open(at: "copy", options: .simulated(seed: 2), disk: disk)
+    #expect(try copy.recordCount(in: .default) == 12)
+    try copy.expectClean()
+  }
+
   @Test("each frame keeps its place, a closed one becomes a note, and all have another salt")
   func places() throws {
     let disk = SimulatedDisk(seed: 3)
@@ -307,5 +336,54 @@ struct FrameBackupTests {
       #expect(stopped?.code == .operationCancelled && rest == 0)
       #expect(try !disk.exists("stopped"))
     }
+  }
+}
+
+/// A disk in memory that notes what happens to its files, in order.
+private final class WatchedDisk: ForwardingDisk {
+  enum Event: Equatable {
+    case written(Range<Int>)
+    case begun(Range<Int>)
+    case synced
+    /// A file was given this name.
+    case named(String)
+  }
+
+  let disk = MemoryDisk()
+  let events = Locked<[Event]>([])
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+    WatchedFile(try disk.open(path, mode), self)
+  }
+  func create(_ path: String, byteCount: Int) throws(DiskFailure) -> any DiskFile {
+    WatchedFile(try disk.create(path, byteCount: byteCount), self)
+  }
+  func createPrivate(_ path: String, byteCount: Int?) throws(DiskFailure) -> any DiskFile {
+    WatchedFile(try disk.createPrivate(path, byteCount: byteCount), self)
+  }
+  func renameWithoutReplacing(_ source: String, to target: String) throws(DiskFailure) {
+    try disk.renameWithoutReplacing(source, to: target)
+    add(.named(target))
+  }
+  func add(_ event: Event) { events.withLock { $0.append(event) } }
+}
+
+private final class WatchedFile: ForwardingFile {
+  let file: any DiskFile
+  private let disk: WatchedDisk
+
+  init(_ file: any DiskFile, _ disk: WatchedDisk) {
+    self.file = file
+    self.disk = disk
+  }
+
+  func write(_ bytes: ByteView, at offset: Int) throws(DiskFailure) {
+    try file.write(bytes, at: offset)
+    disk.add(.written(offset..<offset + bytes.count))
+  }
+  func beginWriteBack(_ range: Range<Int>) { disk.add(.begun(range)) }
+  func sync(_ level: SyncLevel) throws(DiskFailure) {
+    try file.sync(level)
+    disk.add(.synced)
   }
 }

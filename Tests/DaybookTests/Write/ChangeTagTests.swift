@@ -35,6 +35,22 @@ struct ChangeTagTests {
     #expect(error?.code == .serverRecordChanged, sourceLocation: sourceLocation)
   }
 
+  @Test("the text of a change tag is its number in base 36, whatever the number")
+  func texts() {
+    var numbers: [UInt64] = [0, 1, 9, 10, 35, 36, 37, 1295, 1296, .max, .max - 1, 1 << 63]
+    var power: UInt64 = 1
+    for _ in 0..<12 {
+      power *= 36
+      numbers += [power - 1, power, power + 1]
+    }
+    var generator = SeededGenerator(seed: 1)
+    for bits in 1..<64 as Range<UInt64> { numbers.append(.random(in: 0..<(1 << bits), using: &generator)) }
+    for number in numbers {
+      #expect(ChangeTag.text(number) == String(number, radix: 36))
+      if number != 0, number != .max { #expect(ChangeTag.number(ChangeTag.text(number)) == number) }
+    }
+  }
+
   @Test("two writers that share the file never give one tag twice: a stale save is refused", arguments: [2, 1] as [UInt64])
   func turns(_ otherSeed: UInt64) throws {
     let disk = SimulatedDisk(seed: 1)

@@ -243,4 +243,26 @@ struct ShapeTests {
     try database.close()
     #expect(try frames() == 3, "who only reads writes nothing")
   }
+
+  @Test("of sessions that each save one record, the one that declares something copies it at its close, and no later one")
+  func sessions() throws {
+    let disk = SimulatedDisk(seed: 11)
+    func session(_ name: String, _ values: [String: Int]) throws -> Int {
+      let database = try Database.open(on: disk)
+      try database.write { try $0.save(record(name, values)) }
+      try database.close()
+      let bytes = try #require(disk.bytes(of: path))
+      return Forgery.frameOffsets(of: bytes).count { bytes[$0 + 4] == 8 }
+    }
+    #expect(try session("a", ["n": 1]) == 1)
+    for name in ["b", "c", "d", "e"] { #expect(try session(name, ["n": 2]) == 1, "\(name) brings nothing new") }
+    #expect(try session("f", ["m": 1]) == 2)
+    for name in ["g", "h", "i"] { #expect(try session(name, ["m": 2, "n": 3]) == 3, "\(name)") }
+    // The copy that is there has all of it: the declarations of the log alone are enough for a salvage.
+    let report = try Database.salvage(from: path, to: "out", options: .simulated(seed: 5), disk: disk)
+    #expect(report.lostSequences.isEmpty)
+    let salvaged = try Database.open(at: "out", options: .simulated(seed: 6), disk: disk)
+    #expect(try salvaged.record(Record.ID("i"))?["m"] == 2)
+    try salvaged.expectClean()
+  }
 }
