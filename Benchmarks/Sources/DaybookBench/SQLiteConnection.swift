@@ -33,7 +33,7 @@ final class SQLiteConnection {
 
   func execute(_ sql: String) throws { try check(sqlite3_exec(database, sql, nil, nil, nil)) }
 
-  /// Makes the log as long as it gets and begins it anew, so that commits write over blocks that the file has: those that make it
+  /// Makes the log as long as it gets and begins it again, so that commits write over blocks that the file has: those that make it
   /// longer take twice as long.
   /// - Parameter rewrite: statements that change all rows and leave them as they were; what stays the same is not written.
   func fillLog(_ path: String, _ rewrite: String) throws {

@@ -98,7 +98,7 @@ import DaybookEngine
     return try body(in: try transaction.operation(at: place), at: place)
   }
 
-  /// The body at a place of the log; nil where a short operation is no save..
+  /// The body at a place of the log; nil where a short operation is no save.
   mutating func readSaved(_ place: Place, from store: Store, end: UInt64) throws(StoreError) -> RecordBody? {
     if Int(place.byteCount) > RecordBodyBatch.largestCopy { return try readLong(place, from: store, end: end) }
     let operation = try store.verifiedOperation(at: place, end: end)

@@ -149,7 +149,7 @@ struct TreeModelTests {
         if round % 11 == 0, index % 13 == 12 { try bench.remove(key(number)) }
         number += step
       }
-      if round % 7 == 0 { if round % 2 == 0 { #expect(try bench.release(levels: 1)) } else { #expect(bench.rollBack(levels: 1)) } }
+      if round % 14 == 0 { #expect(try bench.release(levels: 1)) } else if round % 7 == 0 { #expect(bench.rollBack(levels: 1)) }
       if round % 20 == 0 { try bench.commit() }
       if round % 50 == 0 { try bench.checkNow(0) }
     }
