@@ -79,7 +79,7 @@
   }
 
   /// The trees as this transaction has changed them so far.
-  package var reader: TreeReader { TreeReader(source: store.source, end: editor.end) }
+  package var reader: TreeReader { editor.reader }
   /// Whether there is anything to commit. An image is a commit even if nothing lives.
   package var hasOperations: Bool { ordinal > 0 || isImage }
 
@@ -108,6 +108,8 @@
 
   /// Starts within a turn that the caller keeps.
   func begin(borrowing _: borrowing Turn.Hold) {
+    // Once: each access through the unowned reference counts it (row: kv-commit-unsynced-1).
+    let store = store
     // What the applier kept back may be older than the last checkpoint, which moved the roots of zones into the file.
     applier.reset()
     waitingCount = 0
