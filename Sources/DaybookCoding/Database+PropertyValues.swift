@@ -1,8 +1,8 @@
 import Daybook
 
 /// What the values of a type have in one property: the first and the last, and all with their counts. The property's field is asked for, so
-/// no value of the type is decoded. Each function is there for a property that is an optional, too, and counts are also of the
-/// elements of lists.
+/// no value of the type is decoded. Where a record has no such field the rule `.default` counts, and of a `RecordEnum` what no case has
+/// is its fallback. Each function is there for a property that is an optional, too, and counts are also of the elements of lists.
 
 extension RecordReader where Self: ~Copyable {
   /// The value of a property that comes first in the order of sorts, of all values of the type that a predicate accepts; nil where none of
@@ -24,7 +24,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(minimum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: true))
   }
 
   /// The same of a property that is an optional.
@@ -33,7 +34,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(minimum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: true))
   }
 
   /// The value of a property that comes last in the order of sorts; see `minimum`.
@@ -43,7 +45,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(maximum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: false))
   }
 
   /// The same of a property that is an optional.
@@ -52,7 +55,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(maximum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: false))
   }
 
   /// The values that a property has in all values of the type that a predicate accepts, in the order of sorts, each once, with the number
@@ -74,7 +78,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Value, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
   }
 
   /// The same of a property that is an optional.
@@ -84,7 +89,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Value, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
   }
 
   /// The same of the elements of a list.
@@ -93,7 +99,8 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Element, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
   }
 
   /// The same of the elements of a list that is an optional.
@@ -102,7 +109,28 @@ extension RecordReader where Self: ~Copyable {
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Element, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+  }
+
+  /// The same of the elements of a set.
+  public func distinctValues<T: RecordDecodable, Element: Decodable>(
+    of property: KeyPath<T, Set<Element>>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
+    options: RecordCodingOptions = .init()
+  ) throws -> [(value: Element, count: Int)] {
+    let field = try PropertyField(property, options)
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+  }
+
+  /// The same of the elements of a set that is an optional.
+  public func distinctValues<T: RecordDecodable, Element: Decodable>(
+    of property: KeyPath<T, Set<Element>?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
+    options: RecordCodingOptions = .init()
+  ) throws -> [(value: Element, count: Int)] {
+    let field = try PropertyField(property, options)
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
   }
 }
 
@@ -115,7 +143,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(await minimum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: true))
   }
 
   /// The same of a property that is an optional.
@@ -124,7 +153,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(await minimum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: true))
   }
 
   /// The value of a property that comes last in the order of sorts.
@@ -134,7 +164,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(await maximum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: false))
   }
 
   /// The same of a property that is an optional.
@@ -143,7 +174,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
     let field = try PropertyField(property, options)
-    return try field.value(await maximum(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: false))
   }
 
   /// The values that a property has, each with the number of records that have it.
@@ -153,7 +185,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Value, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(await distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
   }
 
   /// The same of a property that is an optional.
@@ -163,7 +196,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Value, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(await distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
   }
 
   /// The same of the elements of a list.
@@ -172,7 +206,8 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Element, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(await distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
   }
 
   /// The same of the elements of a list that is an optional.
@@ -181,17 +216,47 @@ extension Database {
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Element, count: Int)] {
     let field = try PropertyField(property, options)
-    return try field.values(await distinctValues(of: field.name, for: Query(T.recordType, where: predicate, in: zone)))
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+  }
+
+  /// The same of the elements of a set.
+  public func distinctValues<T: RecordDecodable, Element: Decodable>(
+    of property: KeyPath<T, Set<Element>>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
+    options: RecordCodingOptions = .init()
+  ) async throws -> [(value: Element, count: Int)] {
+    let field = try PropertyField(property, options)
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+  }
+
+  /// The same of the elements of a set that is an optional.
+  public func distinctValues<T: RecordDecodable, Element: Decodable>(
+    of property: KeyPath<T, Set<Element>?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
+    options: RecordCodingOptions = .init()
+  ) async throws -> [(value: Element, count: Int)] {
+    let field = try PropertyField(property, options)
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
   }
 }
 
 /// The field of a property, and how its stored values are decoded: as in a record, whose rules leave these fields as they are.
 private struct PropertyField {
   let name: String
+  let place: PredicateTranslation.Place
   private let options: RecordCodingOptions
 
   init<T: RecordDecodable>(_ property: PartialKeyPath<T>, _ options: RecordCodingOptions) throws(DatabaseError) {
-    name = try PropertyFields(of: T.self, options).field(of: property).name
+    let (field, place) = try PropertyFields(of: T.self, options).fieldAndPlace(of: property)
+    if let unknown = place.unknown, !unknown.tellsAll {
+      throw DatabaseError(
+        .invalidArguments,
+        "The property's enum has a fallback and does not tell its cases, so that its values are not told apart in records: with CaseIterable it does.",
+        facts: .init(key: field.name))
+    }
+    name = field.name
+    self.place = place
     self.options = options
   }
 

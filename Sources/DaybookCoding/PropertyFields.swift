@@ -106,6 +106,13 @@ struct PropertyFields {
     try PredicateTranslation.field(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
   }
 
+  /// The same, with what the property is where the field has nothing, or what its type does not know.
+  func fieldAndPlace(
+    of property: AnyKeyPath
+  ) throws(DatabaseError) -> (field: Query.Field, place: PredicateTranslation.Place) {
+    try PredicateTranslation.fieldAndPlace(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
+  }
+
   private func isNoText(_ property: String) -> DatabaseError {
     refusal("The name of a record is text, and the property that has it is none.", property)
   }

@@ -149,4 +149,59 @@ struct ValuePageTests {
     #expect(try await database.distinctValues(of: \Movie.rating, where: .field("rating") < 3).map(\.value) == [1, 2])
     try inline()
   }
+
+  enum Shade: String, RecordEnum, CaseIterable {
+    case bright, dark
+    static var fallback: Shade? { .bright }
+  }
+
+  struct Play: RecordCodable, Equatable {
+    static var recordNameKey: String { "id" }
+    static let fieldRules: [String: FieldRule] = ["points": .default(.int(0)), "marks": .default(.strings(["none"]))]
+    var id: String
+    var points: Int
+    var marks: [String] = ["x"]
+    var shade = Shade.dark
+    var shades: [Shade] = []
+    var genres: Set<String> = []
+    var places: Set<String>?
+  }
+
+  @Test("the least and the distinct values of a property left out its default, and had an enum's fallback several times")
+  func seenValues() async throws {
+    try await database.save([
+      Play(id: "a", points: 5, shade: .bright, genres: ["x", "y"]), Play(id: "b", points: -3, genres: ["y"], places: ["z"]),
+    ])
+    func inline() throws {
+      // As an earlier and a newer version of the application saved them.
+      for (name, shade) in [("c", "zebra"), ("d", "yellow")] {
+        var record = try Record(type: "Play", id: Record.ID(name))
+        record["shade"] = shade
+        record["shades"] = .strings(["dark", shade, "other"])
+        record["genres"] = .strings([])
+        try database.save(record)
+      }
+      #expect(try Set(database.fetchAll(Play.self).map(\.points)) == [5, -3, 0])
+      #expect(try database.minimum(of: \Play.points) == -3 && database.maximum(of: \Play.points) == 5)
+      #expect(try database.minimum(of: \Play.points, where: .field("shade") != "dark") == 0)
+      #expect(try database.maximum(of: \Play.points, where: .field("shade") == "dark") == -3)
+      let points = try database.read { try $0.distinctValues(of: \Play.points) }
+      #expect(points.map(\.value) == [-3, 0, 5] && points.map(\.count) == [1, 2, 1])
+      let marks = try database.distinctValues(of: \Play.marks)
+      #expect(marks.map(\.value) == ["none", "x"] && marks.map(\.count) == [2, 2])
+      #expect(try database.maximum(of: \Play.shade) == .dark && database.minimum(of: \Play.shade) == .bright)
+      let shades = try database.distinctValues(of: \Play.shade)
+      #expect(shades.map(\.value) == [.bright, .dark] && shades.map(\.count) == [3, 1])
+      let lists = try database.distinctValues(of: \Play.shades)
+      #expect(lists.map(\.value) == [.bright, .dark] && lists.map(\.count) == [2, 2])
+      let genres = try database.distinctValues(of: \Play.genres)
+      #expect(genres.map(\.value) == ["x", "y"] && genres.map(\.count) == [1, 2])
+      #expect(try database.distinctValues(of: \Play.places).map(\.value) == ["z"])
+    }
+    try inline()
+    #expect(try await database.distinctValues(of: \Play.genres).map(\.count) == [1, 2])
+    #expect(try await database.distinctValues(of: \Play.places).map(\.count) == [1])
+    #expect(try await database.minimum(of: \Play.points) == -3)
+    #expect(try await database.distinctValues(of: \Play.points).map(\.count) == [1, 2, 1])
+  }
 }

@@ -24,6 +24,65 @@ extension ReadView {
     return best
   }
 
+  /// The same of what a property of a type is, which differs from its field where a record has none, or a value that the type
+  /// does not know.
+  func extreme(
+    of key: String, as place: PredicateTranslation.Place, for query: Query, isFirst: Bool, _ stop: QueryStop?
+  ) throws(DatabaseError) -> Record.Value? {
+    if place.unknown != nil, try !hasLists(key, query) {
+      let values = try distinctValues(of: key, as: place, for: query, stop)
+      return (isFirst ? values.first : values.last)?.value
+    }
+    let best = try extreme(of: key, for: query, isFirst: isFirst, stop)
+    guard let fallback = place.fallback, try count(ofAbsent: key, query, stop) > 0 else { return best }
+    guard let best else { return fallback }
+    let order = ValueOrder.compare(fallback, best)
+    return (isFirst ? order < 0 : order > 0) ? fallback : best
+  }
+
+  /// The same of what a property of a type is.
+  func distinctValues(
+    of key: String, as place: PredicateTranslation.Place, for query: Query, _ stop: QueryStop?
+  ) throws(DatabaseError) -> [Query.ValueCount] {
+    var counts: [Record.Value: Int] = [:]
+    if let unknown = place.unknown, try hasLists(key, query) {
+      // Two unknown elements of one record are one to Swift.
+      let field = Query.Field(key).whole
+      var query = query
+      query.sort = []
+      query.limit = nil
+      try countByScan(field, try prepare(query, alsoAsking: field, stop), &counts, stop, seen: unknown.seen)
+    } else {
+      for found in try distinctValues(of: key, for: query, stop) {
+        counts[place.unknown?.seen(found.value) ?? found.value, default: 0] += found.count
+      }
+    }
+    if let fallback = place.fallback {
+      let count = try count(ofAbsent: key, query, stop)
+      let values = fallback.elements.map { Set($0) } ?? [fallback]
+      if count > 0 { for value in values { counts[value, default: 0] += count } }
+    }
+    return sorted(counts)
+  }
+
+  /// Whether the field has had lists.
+  private func hasLists(_ key: String, _ query: Query) throws(DatabaseError) -> Bool {
+    try kinds(of: key, in: query)?.kinds(isEncrypted: false).contains { $0.isList } ?? false
+  }
+
+  /// How many records of a query have no such field.
+  private func count(ofAbsent key: String, _ query: Query, _ stop: QueryStop?) throws(DatabaseError) -> Int {
+    var query = query
+    query.sort = []
+    query.limit = nil
+    query.predicate = query.predicate && Query.Field(key).whole.isAbsent
+    return try count(query, stop)
+  }
+
+  private func sorted(_ counts: [Record.Value: Int]) -> [Query.ValueCount] {
+    counts.map { Query.ValueCount(value: $0.key, count: $0.value) }.sorted { ValueOrder.compare($0.value, $1.value) < 0 }
+  }
+
   /// The values with the number of records that have each, in the order of sorts.
   func distinctValues(
     of key: String, for query: Query, _ stop: QueryStop?
@@ -38,12 +97,13 @@ extension ReadView {
     var counts: [Record.Value: Int] = [:]
     if plan.filter.acceptsNone { return [] }
     if try !countByIndex(field, plan, &counts, stop) { try countByScan(field, plan, &counts, stop) }
-    return counts.map { Query.ValueCount(value: $0.key, count: $0.value) }
-      .sorted { ValueOrder.compare($0.value, $1.value) < 0 }
+    return sorted(counts)
   }
 
+  /// - Parameter seen: what a value counts as.
   private func countByScan(
-    _ field: Query.Field, _ plan: QueryPreparation, _ counts: inout [Record.Value: Int], _ stop: QueryStop?
+    _ field: Query.Field, _ plan: QueryPreparation, _ counts: inout [Record.Value: Int], _ stop: QueryStop?,
+    seen: (Record.Value) -> Record.Value = { $0 }
   ) throws(DatabaseError) {
     let kinds = field.system == nil ? try self.kinds(of: field.name, in: plan.query) : nil
     counts = [:]
@@ -52,7 +112,7 @@ extension ReadView {
       let value = PredicateMeaning.value(of: field, in: Record(body: found.body, desiredKeys: [field.name]))
       scan.drop(found)
       guard let value, !value.kind.isAsset else { continue }
-      func counted(_ value: Record.Value) -> Record.Value { IndexKey.canonical(value, kinds ?? KindBits(rawValue: 0)) }
+      func counted(_ value: Record.Value) -> Record.Value { IndexKey.canonical(seen(value), kinds ?? KindBits(rawValue: 0)) }
       if let elements = value.elements {
         for element in Set(elements.map(counted)) { counts[element, default: 0] += 1 }
       } else {

@@ -26,6 +26,20 @@ extension RecordReader where Self: ~Copyable {
   public func distinctValues(of key: String, for query: Query) throws(DatabaseError) -> [Query.ValueCount] {
     try reading { (view) throws(DatabaseError) in try view.distinctValues(of: key, for: query, nil) }
   }
+
+  /// The first or last value of what a property of a type is.
+  package func extreme(
+    of key: String, as place: PredicateTranslation.Place, for query: Query, isFirst: Bool
+  ) throws(DatabaseError) -> Record.Value? {
+    try reading { (view) throws(DatabaseError) in try view.extreme(of: key, as: place, for: query, isFirst: isFirst, nil) }
+  }
+
+  /// The values of what a property of a type is.
+  package func distinctValues(
+    of key: String, as place: PredicateTranslation.Place, for query: Query
+  ) throws(DatabaseError) -> [Query.ValueCount] {
+    try reading { (view) throws(DatabaseError) in try view.distinctValues(of: key, as: place, for: query, nil) }
+  }
 }
 
 /// The same off the caller's thread. A task that is cancelled meanwhile throws `CancellationError`.
@@ -43,5 +57,21 @@ extension Database {
   /// The values that a field has in the records that a query finds, each with the number of records that have it.
   public func distinctValues(of key: String, for query: Query) async throws -> [Query.ValueCount] {
     try await stoppable { (view, stop) throws(DatabaseError) in try view.distinctValues(of: key, for: query, stop) }
+  }
+
+  /// The first or last value of what a property of a type is.
+  package func extreme(
+    of key: String, as place: PredicateTranslation.Place, for query: Query, isFirst: Bool
+  ) async throws -> Record.Value? {
+    try await stoppable { (view, stop) throws(DatabaseError) in
+      try view.extreme(of: key, as: place, for: query, isFirst: isFirst, stop)
+    }
+  }
+
+  /// The values of what a property of a type is.
+  package func distinctValues(
+    of key: String, as place: PredicateTranslation.Place, for query: Query
+  ) async throws -> [Query.ValueCount] {
+    try await stoppable { (view, stop) throws(DatabaseError) in try view.distinctValues(of: key, as: place, for: query, stop) }
   }
 }

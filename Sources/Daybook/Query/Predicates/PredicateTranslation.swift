@@ -117,7 +117,7 @@ package struct PredicateTranslation {
   }
 
   /// Where a property is in a record.
-  package struct Place {
+  package struct Place: Sendable {
     let key: String
     /// What the property is where the record has no such field; nil of one that every record has, and of an optional.
     let fallback: Record.Value?
@@ -134,7 +134,7 @@ package struct PredicateTranslation {
   }
 
   /// Stored values that a type does not know are another one to Swift: raw values of cases that a newer version has.
-  package struct UnknownValues {
+  package struct UnknownValues: Sendable {
     /// What they are to Swift.
     let standIn: Record.Value
     /// All values that the type knows; nil when it does not tell.
@@ -144,6 +144,9 @@ package struct PredicateTranslation {
       self.standIn = standIn
       self.known = known.map { $0.contains(standIn) ? $0 : $0 + [standIn] }
     }
+
+    /// Whether it is known what the type knows.
+    package var tellsAll: Bool { known != nil }
 
     func seen(_ value: Record.Value) -> Record.Value { known.map { $0.contains(value) } ?? true ? value : standIn }
   }
@@ -262,16 +265,23 @@ extension PredicateTranslation {
   /// The field that a property is in, for what names properties without a predicate: orders, indexes.
   /// - Throws: `invalidArguments` for a property whose field is not known, and for one that is in several fields or has no order.
   package static func field(of path: AnyKeyPath, place: @escaping Places) throws(DatabaseError) -> Query.Field {
+    try fieldAndPlace(of: path, place: place).field
+  }
+
+  /// The same, with what the property is where the field has nothing, or what its type does not know.
+  package static func fieldAndPlace(
+    of path: AnyKeyPath, place: @escaping Places
+  ) throws(DatabaseError) -> (field: Query.Field, place: Place) {
     let valueType = type(of: path).valueType
     let property = Property(path: path, hasSize: hasSize(valueType))
-    let (field, isDeclared, _) = try PredicateTranslation(place: place).field(of: property)
+    let (field, isDeclared, place) = try PredicateTranslation(place: place).field(of: property)
     guard isDeclared || ConstantValue.isOneValue(valueType), !ConstantValue.isDecimal(valueType) else {
       throw DatabaseError(
         .invalidArguments,
         "Values of the property have no order in a record: they are in several fields, or in a form of their own.",
         facts: .init(key: field.name, found: "\(valueType)"))
     }
-    return field
+    return (field, place)
   }
 
   private static func hasSize<T>(_ type: T.Type) -> Bool { MemoryLayout<T>.size > 0 }
