@@ -1,7 +1,9 @@
 /// Guesses what was meant by a word that is not known.
 package enum Spelling {
   /// So many candidates are compared at most: a database may have millions of keys.
-  private static let mostCandidates = 10_000
+  static let mostCandidates = 10_000
+  /// Longer words are not guessed at: to compare them takes the square of their length.
+  private static let longestByteCount = 64
 
   /// The closest of the words, if it is close enough to be a slip.
   package static func nearest(to word: String, among words: [String]) -> String? { close(to: word, among: words).first }
@@ -9,6 +11,7 @@ package enum Spelling {
   /// The words that are close enough to be what a slip was to be, the closest first, three at most.
   package static func close(to word: String, among words: [String]) -> [String] {
     let bytes = Array(word.utf8)
+    if bytes.count > longestByteCount { return [] }
     let largest = max(1, bytes.count / 3)
     var found: [(word: String, distance: Int)] = []
     for candidate in words.prefix(mostCandidates) where abs(candidate.utf8.count - bytes.count) <= largest {

@@ -13,6 +13,8 @@ extension Query {
       case noRecords
       /// No record of the type has ever had the field.
       case unknownKey
+      /// The field's values are encrypted in every type that has it: no query sees them.
+      case encryptedKey
       /// The field has never had a value of a kind that passes a comparison with such a constant.
       case otherKind
       /// The field has lists, which are compared as a whole: a single value equals none, and is neither smaller nor larger. One of the
@@ -52,6 +54,7 @@ extension Query.Warning: CustomStringConvertible {
     case .unknownKey:
       let type = recordType.map { " of type \(ShownText.escaped($0))" } ?? ""
       return "no record\(type) has the key \(name)." + Spelling.question(naming: closeNames)
+    case .encryptedKey: return "the values of \(name) are encrypted, and no query sees them."
     case .otherKind:
       return "\(name) is of the kind \(known), and finds nothing where it is compared with one of the kind \(constant)."
     case .listAsValue:

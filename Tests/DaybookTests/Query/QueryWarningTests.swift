@@ -52,6 +52,75 @@ struct QueryWarningTests {
     #expect(date == ["no record of type Film has the key modificationdate. Did you mean modificationDate?"])
   }
 
+  @Test("thousands of unknown keys beside a wide schema were guessed at for minutes")
+  func hostileNames() throws {
+    let wide = try Database.scratch()
+    try wide.write { transaction in
+      for type in 0..<20 {
+        var record = try Record(type: "T\(type)", id: Record.ID("r\(type)"))
+        for key in 0..<200 { record["k\(type)x\(key)" + String(repeating: "y", count: 200)] = 1 }
+        try transaction.save(record)
+      }
+    }
+    let long = (0..<40).map { Query.Predicate.field("u\($0)" + String(repeating: "y", count: 200)) == 1 }
+    let short = (0..<5000).map { Query.Predicate.field("q\($0)") == 1 }
+    #expect(try wide.explain(Query(where: .any(long))).warnings.count == 40)
+    let plan = try wide.explain(Query(where: .any(short)))
+    #expect(plan.warnings.count == 5000 && plan.warnings.last?.closeNames == [])
+  }
+
+  @Test("explain threw where the query did not: the pages that only names are looked up in may be damaged")
+  func damage() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "daybook-warnings-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let path = directory + "/a.daybook"
+    let file = try Database.open(at: path)
+    try file.write { transaction in
+      for type in 0..<30 {
+        var record = try Record(type: "T\(type)", id: Record.ID("r\(type)"))
+        for key in 0..<40 { record["k\(key)"] = 1 }
+        try transaction.save(record)
+      }
+    }
+    try file.close()
+    let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+    var options = Database.Options()
+    options.isReadOnly = true
+    let nothing = Query.Predicate.field("nothing") == 1
+    let queries = [Query("T3", where: nothing), Query("Unknown", in: .default), Query(where: nothing)]
+    var refusedCount = 0
+    for block in stride(from: 4096, to: sound.count - 4096, by: 4096) {
+      var bytes = sound
+      bytes[(block + 100)..<(block + 140)] = Data(repeating: 0xA5, count: 40)
+      try bytes.write(to: URL(fileURLWithPath: path))
+      guard let damaged = try? Database.open(at: path, options: options) else { continue }
+      for query in queries {
+        if (try? damaged.records(query)) != nil {
+          #expect(throws: Never.self) { try damaged.explain(query) }
+        } else {
+          refusedCount += 1
+        }
+      }
+      try damaged.close()
+    }
+    #expect(refusedCount < 3 * sound.count / 4096)
+  }
+
+  @Test("an encrypted field of any type found nothing without a word, and so did CloudKit's one zone")
+  func unseen() throws {
+    let dialect = try Database.scratch { $0.dialect = .cloudKit }
+    let zone = try dialect.zone("Z")
+    try dialect.put("a", in: zone, type: "Film", ["year": 1])
+    #expect(try dialect.explain(Query("Film", in: nil)).warnings.map(\.reason) == [.noRecords])
+    var record = try Record(type: "Safe", id: Record.ID("s"))
+    record.encryptedValues["pin"] = "1234"
+    try database.save(record)
+    let query = Query(where: .field("pin") == "1234")
+    #expect(try database.records(query).isEmpty)
+    #expect(try warnings(query) == ["the values of pin are encrypted, and no query sees them."])
+  }
+
   @Test("a misspelt type found nothing without a word, and so did a zone that has none of it")
   func types() throws {
     #expect(try warnings(Query("Flim", where: .field("x") == 1)) == ["there is no record of type Flim. Did you mean Film?"])
