@@ -23,9 +23,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Value>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: true))
+    try extreme(of: property, predicate, zone, options, isFirst: true)
   }
 
   /// The same of a property that is an optional.
@@ -33,9 +31,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Value?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: true))
+    try extreme(of: property, predicate, zone, options, isFirst: true)
   }
 
   /// The value of a property that comes last in the order of sorts; see `minimum`.
@@ -44,9 +40,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Value>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: false))
+    try extreme(of: property, predicate, zone, options, isFirst: false)
   }
 
   /// The same of a property that is an optional.
@@ -54,9 +48,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Value?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: false))
+    try extreme(of: property, predicate, zone, options, isFirst: false)
   }
 
   /// The values that a property has in all values of the type that a predicate accepts, in the order of sorts, each once, with the number
@@ -77,9 +69,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Value>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Value, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+    try seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of a property that is an optional.
@@ -88,9 +78,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Value?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Value, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+    try seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a list.
@@ -98,9 +86,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, [Element]>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Element, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+    try seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a list that is an optional.
@@ -108,9 +94,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, [Element]?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Element, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+    try seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a set.
@@ -118,9 +102,7 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Set<Element>>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Element, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(distinctValues(of: field.name, as: field.place, for: query))
+    try seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a set that is an optional.
@@ -128,6 +110,20 @@ extension RecordReader where Self: ~Copyable {
     of property: KeyPath<T, Set<Element>?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) throws -> [(value: Element, count: Int)] {
+    try seenValues(of: property, predicate, zone, options)
+  }
+
+  private func extreme<T: RecordDecodable, Value: Decodable>(
+    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions, isFirst: Bool
+  ) throws -> Value? {
+    let field = try PropertyField(property, options)
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(extreme(of: field.name, as: field.place, for: query, isFirst: isFirst))
+  }
+
+  private func seenValues<T: RecordDecodable, Value: Decodable>(
+    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions
+  ) throws -> [(value: Value, count: Int)] {
     let field = try PropertyField(property, options)
     let query = Query(T.recordType, where: predicate, in: zone)
     return try field.values(distinctValues(of: field.name, as: field.place, for: query))
@@ -142,9 +138,7 @@ extension Database {
     of property: KeyPath<T, Value>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: true))
+    try await extreme(of: property, predicate, zone, options, isFirst: true)
   }
 
   /// The same of a property that is an optional.
@@ -152,9 +146,7 @@ extension Database {
     of property: KeyPath<T, Value?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: true))
+    try await extreme(of: property, predicate, zone, options, isFirst: true)
   }
 
   /// The value of a property that comes last in the order of sorts.
@@ -163,9 +155,7 @@ extension Database {
     of property: KeyPath<T, Value>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: false))
+    try await extreme(of: property, predicate, zone, options, isFirst: false)
   }
 
   /// The same of a property that is an optional.
@@ -173,9 +163,7 @@ extension Database {
     of property: KeyPath<T, Value?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> Value? {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: false))
+    try await extreme(of: property, predicate, zone, options, isFirst: false)
   }
 
   /// The values that a property has, each with the number of records that have it.
@@ -184,9 +172,7 @@ extension Database {
     of property: KeyPath<T, Value>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Value, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+    try await seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of a property that is an optional.
@@ -195,9 +181,7 @@ extension Database {
     of property: KeyPath<T, Value?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Value, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+    try await seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a list.
@@ -205,9 +189,7 @@ extension Database {
     of property: KeyPath<T, [Element]>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Element, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+    try await seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a list that is an optional.
@@ -215,9 +197,7 @@ extension Database {
     of property: KeyPath<T, [Element]?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Element, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+    try await seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a set.
@@ -225,9 +205,7 @@ extension Database {
     of property: KeyPath<T, Set<Element>>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Element, count: Int)] {
-    let field = try PropertyField(property, options)
-    let query = Query(T.recordType, where: predicate, in: zone)
-    return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
+    try await seenValues(of: property, predicate, zone, options)
   }
 
   /// The same of the elements of a set that is an optional.
@@ -235,6 +213,20 @@ extension Database {
     of property: KeyPath<T, Set<Element>?>, where predicate: Query.Predicate = .true, in zone: Zone.ID? = .default,
     options: RecordCodingOptions = .init()
   ) async throws -> [(value: Element, count: Int)] {
+    try await seenValues(of: property, predicate, zone, options)
+  }
+
+  private func extreme<T: RecordDecodable, Value: Decodable>(
+    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions, isFirst: Bool
+  ) async throws -> Value? {
+    let field = try PropertyField(property, options)
+    let query = Query(T.recordType, where: predicate, in: zone)
+    return try field.value(await extreme(of: field.name, as: field.place, for: query, isFirst: isFirst))
+  }
+
+  private func seenValues<T: RecordDecodable, Value: Decodable>(
+    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions
+  ) async throws -> [(value: Value, count: Int)] {
     let field = try PropertyField(property, options)
     let query = Query(T.recordType, where: predicate, in: zone)
     return try field.values(await distinctValues(of: field.name, as: field.place, for: query))
