@@ -114,7 +114,8 @@ extension RecordReader where Self: ~Copyable {
   }
 
   private func extreme<T: RecordDecodable, Value: Decodable>(
-    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions, isFirst: Bool
+    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions,
+    isFirst: Bool
   ) throws -> Value? {
     let field = try PropertyField(property, options)
     let query = Query(T.recordType, where: predicate, in: zone)
@@ -217,7 +218,8 @@ extension Database {
   }
 
   private func extreme<T: RecordDecodable, Value: Decodable>(
-    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions, isFirst: Bool
+    of property: PartialKeyPath<T>, _ predicate: Query.Predicate, _ zone: Zone.ID?, _ options: RecordCodingOptions,
+    isFirst: Bool
   ) async throws -> Value? {
     let field = try PropertyField(property, options)
     let query = Query(T.recordType, where: predicate, in: zone)
@@ -244,7 +246,7 @@ private struct PropertyField {
     if let unknown = place.unknown, !unknown.tellsAll {
       throw DatabaseError(
         .invalidArguments,
-        "The property's enum has a fallback and does not tell its cases, so that its values are not told apart in records: with CaseIterable it does.",
+        "The property's enum has a fallback and does not tell its cases; with CaseIterable it does.",
         facts: .init(key: field.name))
     }
     name = field.name
