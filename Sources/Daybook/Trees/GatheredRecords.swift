@@ -5,7 +5,7 @@ import DaybookEngine
 /// What may be gathered are saves and deletes of records between two operations that change a zone as a whole. Such an
 /// operation changes entries of its own record and nothing else, so records may be taken in any order as long as each has its
 /// own versions in the order of the log. What stands in other orders than names is put right when a zone's names are through: the
-/// change journal (each record's last entry, in the order of the log), what bodies contribute to other trees (tree by tree, by its own keys),
+/// change journal (each record's last entry, type by type), what bodies contribute to other trees (tree by tree, by its own keys),
 /// and the zone's last change. Metadata, lineages and the schema have trees of their own and are applied at once.
 final class GatheredRecords {
   /// What a body contributes: found while its bytes are at hand, because later they may cost a read each.

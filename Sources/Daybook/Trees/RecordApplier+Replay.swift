@@ -230,7 +230,7 @@ extension RecordApplier {
     try gatherFormer(tombstone.sequence, tombstone.ordinal, position: nil)
   }
 
-  /// Takes out what records had before the run, then puts what they have now; both ascending.
+  /// Takes out what records had before the run, in the order of the log, then puts what they have now, type by type.
   private func moveJournal(
     _ ranks: Range<Int>, _ zone: inout ZoneTrees, _ changes: StoreTransaction
   ) throws(LogFault) {
