@@ -157,9 +157,12 @@ struct ValuePageTests {
 
   struct Play: RecordCodable, Equatable {
     static var recordNameKey: String { "id" }
-    static let fieldRules: [String: FieldRule] = ["points": .default(.int(0)), "marks": .default(.strings(["none"]))]
+    static let fieldRules: [String: FieldRule] = [
+      "points": .default(.int(0)), "marks": .default(.strings(["none"])), "stars": .default(.int(0)),
+    ]
     var id: String
     var points: Int
+    var stars = 0.0
     var marks: [String] = ["x"]
     var shade = Shade.dark
     var shades: [Shade] = []
@@ -187,6 +190,7 @@ struct ValuePageTests {
       #expect(try database.maximum(of: \Play.points, where: .field("shade") == "dark") == -3)
       let points = try database.read { try $0.distinctValues(of: \Play.points) }
       #expect(points.map(\.value) == [-3, 0, 5] && points.map(\.count) == [1, 2, 1])
+      #expect(try database.distinctValues(of: \Play.stars).map(\.count) == [4])
       let marks = try database.distinctValues(of: \Play.marks)
       #expect(marks.map(\.value) == ["none", "x"] && marks.map(\.count) == [2, 2])
       #expect(try database.maximum(of: \Play.shade) == .dark && database.minimum(of: \Play.shade) == .bright)

@@ -60,7 +60,11 @@ extension ReadView {
     if let fallback = place.fallback {
       let count = try count(ofAbsent: key, query, stop)
       let values = fallback.elements.map { Set($0) } ?? [fallback]
-      if count > 0 { for value in values { counts[value, default: 0] += count } }
+      for value in values where count > 0 {
+        // A rule may say 0 of a field that has 0.0.
+        let same = counts.keys.first { ValueOrder.compare($0, value) == 0 }
+        counts[same ?? value, default: 0] += count
+      }
     }
     return sorted(counts)
   }
