@@ -257,13 +257,14 @@ package struct FuzzTrial {
     case 15 where name & 1 == 1:
       let kind = IndexKind.allCases[name / 2 % 3]
       if name & 8 == 0 {
-        let type = Schema.RecordType(name: "Even", indexes: [.init(key: CrashIndex.key(of: kind), kind: kind)])
+        let type = Schema.RecordType(name: "Even", indexes: CrashIndex.indexes([kind]))
         try transaction.declare(Schema(types: [type]))
         next.indexes.insert(kind)
       } else if name & 16 == 0 {
         _ = try transaction.buildIndexes(recordCount: 1 + zone)
       } else {
-        let isThere = try transaction.dropIndex(on: CrashIndex.key(of: kind), ofType: "Even")
+        let dropped = try CrashIndex.indexes([kind]).map { try transaction.dropIndex(on: $0.key, ofType: "Even") }
+        let isThere = dropped.contains(true)
         try require(isThere == (next.indexes.remove(kind) != nil), "dropping the index (\(kind.rawValue)): \(isThere)")
       }
     default:

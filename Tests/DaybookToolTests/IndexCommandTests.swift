@@ -87,11 +87,21 @@ struct IndexCommandTests {
     #expect(unknown.errors.contains("no such index of Movi.yaer. Did you mean Movie.year?"), "\(unknown.errors)")
   }
 
-  @Test("an index of a system field is refused by name", arguments: ["creationDate", "___createTime"])
+  @Test("an index of a system field is refused by name", arguments: ["recordChangeTag", "___etag"])
   func systemKeys(key: String) {
     let outcome = bench.run("index", file, "Movie", key)
     #expect(outcome.status == 2 && outcome.errors.contains("The key is reserved for the system."))
     #expect(outcome.errors.contains("key: \(key)"))
+  }
+
+  @Test("the dates that the database keeps have an index, by their own names")
+  func dates() throws {
+    let made = try bench.good("index", file, "Movie", "modificationDate")
+    #expect(made.output.contains("modificationDate") && !made.errors.contains("Did you mean"), "\(made.errors)")
+    let plan = try bench.good("explain", file, "Movie", "modificationDate < CAST(0, 'NSDate')").output
+    #expect(plan.contains("index of Movie.modificationDate"), "\(plan)")
+    let alias = bench.run("index", file, "Movie", "___createTime")
+    #expect(alias.status == 2 && alias.errors.contains("its key is creationDate"), "\(alias.errors)")
   }
 
   @Test("an index of the name was refused as reserved; it says that records are looked up by name without one")

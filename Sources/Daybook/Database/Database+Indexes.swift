@@ -66,6 +66,8 @@ extension Database {
   /// texts or lists are long, each in a transaction of its own, between which others write. A build that is cut off, by a cancelled progress or a crash, goes on where it
   /// was with the next call, or with ``buildIndexes(progress:)``; until it is complete queries do without. Where there is one that is
   /// complete, nothing is done; those of other kinds stay.
+  /// The dates that the database keeps have indexes of values, too: `creationDate`, and `modificationDate`, of which each save changes an
+  /// entry.
   /// - Parameters:
   ///   - kinds: what they are for. One index of values serves both `queryable` and `sortable`, whichever is asked for; places and
   ///     words have an index each.
@@ -83,13 +85,19 @@ extension Database {
     for kind in kinds.indexKinds { try createIndex(on: key, ofType: type, kind: kind, progress: progress) }
   }
 
-  /// - Throws: `invalidArguments` for a key that no field can have, and of which there is no index.
-  package static func requireIndexable(_ key: String, ofType type: String) throws(DatabaseError) {
-    guard var fault = NameRules.faultOfKey(key) else { return }
+  /// - Throws: `invalidArguments` for what can have no index of a kind: a key that is neither one of fields nor a date that the database
+  ///   keeps, and such a date as a place or as words.
+  package static func requireIndexable(
+    _ key: String, ofType type: String, kind: IndexKind = .value
+  ) throws(DatabaseError) {
     let system = Query.Field(key).system
+    if let system, system.isDate, kind == .value, UTF8Order.equal(key, system.rawValue) { return }
+    guard var fault = NameRules.faultOfKey(key) else { return }
+    func refusal(_ reason: String) -> DatabaseError { DatabaseError(.invalidArguments, reason, facts: .init(key: key)) }
     if system == .recordName || system == .recordID {
-      fault = DatabaseError(
-        .invalidArguments, "Records are looked up by name without an index; there is none to make.", facts: .init(key: key))
+      fault = refusal("Records are looked up by name without an index; there is none to make.")
+    } else if let system, system.isDate {
+      fault = refusal("The index of this date is one of values, and its key is \(system.rawValue).")
     }
     throw fault.adding { $0.recordType = type }
   }

@@ -74,6 +74,8 @@ import DaybookEngine
   static let fixedByteCount = 42
   /// Where the link to the version before stands.
   static let previousOffset = 30
+  /// Where the date is at which the record was saved last.
+  static let modificationOffset = 14
   /// Where the date stands at which the record was made.
   static let creationOffset = 22
   static let defaultZoneMark: UInt16 = 0xFFFF

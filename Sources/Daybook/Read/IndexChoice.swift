@@ -217,8 +217,7 @@ extension ReadView {
 extension IndexPlanner {
   /// Whether a query may be answered by walking over the index in its order.
   func isOrder(of query: Query, zoneCount: Int) -> Bool {
-    guard query.limit != nil, zoneCount == 1, query.sort.count == 1, query.sort[0].field.system == nil,
-      query.sort[0].place == nil, UTF8Order.equal(keyName, query.sort[0].field.name)
+    guard query.limit != nil, zoneCount == 1, query.sort.count == 1, query.sort[0].place == nil, isOf(query.sort[0].field)
     else { return false }
     return isSortable
   }

@@ -32,7 +32,7 @@ private enum Verdict: Equatable {
 extension QueryPreparation {
   /// Why an index is not used that the choice has left out; nil where the query asks for nothing of its field.
   fileprivate func obstacle(to definition: IndexDefinition, _ kind: IndexKind) -> Query.Plan.UnusedIndex.Reason? {
-    let step = query.sort.first { $0.field.isKey(definition.keyName) }
+    let step = query.sort.first { $0.field.isIndexed(by: definition) }
     let verdict = query.predicate.verdict { condition in self.verdict(condition, definition, kind) }
     if step == nil, verdict == nil { return nil }
     if named != nil { return .namedRecords }
@@ -52,7 +52,7 @@ extension QueryPreparation {
   /// Whether an index serves a condition; nil for one on something else than its field.
   private func verdict(_ condition: Query.Condition, _ definition: IndexDefinition, _ kind: IndexKind) -> Verdict? {
     let isOfAllTexts = kind == .text && condition.field.system == .text
-    guard isOfAllTexts || condition.field.isKey(definition.keyName) else { return nil }
+    guard isOfAllTexts || condition.field.isIndexed(by: definition) else { return nil }
     switch (kind, condition.test) {
     case (.text, .words):
       let isServed = words?.searches(for: Query.Predicate(condition)).isEmpty == false
@@ -91,6 +91,8 @@ extension Query.Predicate {
 }
 
 extension Query.Field {
-  /// Whether it is the field of a record with a key.
-  fileprivate func isKey(_ key: String) -> Bool { system == nil && UTF8Order.equal(name, key) }
+  /// Whether an index is of this field.
+  fileprivate func isIndexed(by definition: IndexDefinition) -> Bool {
+    system == definition.date && UTF8Order.equal(name, definition.keyName)
+  }
 }

@@ -19,13 +19,18 @@ struct IndexPlanner {
 
   init(definition: IndexDefinition, kinds: KindBits, dialect: Query.Dialect, now: Date) {
     self.definition = definition
-    self.kinds = kinds
+    self.kinds = definition.date == nil ? kinds : KindBits(.date, isEncrypted: false)
     self.dialect = dialect
     self.now = now
     keyName = definition.keyName
   }
 
   private var number: [UInt8] { IndexRange(number: definition.number).lower }
+
+  /// Whether the index is of a field.
+  func isOf(_ field: Query.Field) -> Bool {
+    field.system == definition.date && UTF8Order.equal(field.name, keyName)
+  }
 
   /// The field has never had a list or anything else of which a record has more than one entry.
   var isSingle: Bool { !kinds.intersects(KindBits(rawValue: 0x0000_FF00)) }
@@ -76,7 +81,7 @@ struct IndexPlanner {
   }
 
   private func ranges(for condition: Query.Condition) -> [IndexRange]? {
-    guard condition.field.system == nil, UTF8Order.equal(condition.field.name, keyName) else { return nil }
+    guard isOf(condition.field) else { return nil }
     switch definition.kind {
     case .value: return valueRanges(for: condition)
     case .location: return placeRanges(for: condition)

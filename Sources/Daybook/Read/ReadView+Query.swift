@@ -67,7 +67,7 @@ extension ReadView {
     trees = kept.map { trees[$0] }
   }
 
-  /// The keys that a query asks for, each once, with the kinds that the fields have had.
+  /// The keys that a query asks for, of fields and of dates that the database keeps, each once, with the kinds that the fields have had.
   /// - Throws: `invalidArguments` for one that may not be asked for.
   private func askedFields(
     of query: Query, and other: Query.Field?
@@ -82,12 +82,12 @@ extension ReadView {
       return !known.insert(Array(key.utf8)).inserted
     }
     func add(_ field: Query.Field) throws(DatabaseError) {
-      if field.system != nil || isKnown(field.name) { return }
+      if !field.isIndexable || isKnown(field.name) { return }
       asked.append((field.name, try requireQueryable(field.name, ofType: type)))
     }
     try query.predicate.forEachCondition { (condition) throws(DatabaseError) in try add(condition.field) }
     for step in query.sort { try add(step.field) }
-    if let other, other.system == nil, !isKnown(other.name) {
+    if let other, other.isIndexable, !isKnown(other.name) {
       asked.append((other.name, try kinds(of: other.name, in: query)))
     }
     return asked

@@ -129,10 +129,8 @@ extension ReadView {
   private func countByIndex(
     _ field: Query.Field, _ plan: QueryPreparation, _ counts: inout [Record.Value: Int], _ stop: QueryStop?
   ) throws(DatabaseError) -> Bool {
-    guard field.system == nil,
-      let planner = plan.planners.first(where: {
-        $0.definition.kind == .value && UTF8Order.equal($0.keyName, field.name)
-      }),
+    guard
+      let planner = plan.planners.first(where: { $0.definition.kind == .value && $0.isOf(field) }),
       let ranges = plan.filter.acceptsAll ? [planner.something] : planner.exactRanges(for: plan.query.predicate)
     else { return false }
     let zones = plan.trees

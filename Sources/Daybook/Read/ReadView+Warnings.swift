@@ -27,7 +27,9 @@ extension ReadView {
     var kinds: [Query.Field: [FieldKind]] = [:]
     var names: [String]?
     var comparisonsLeft = Self.mostComparisons
-    for field in query.fields + others.map({ Query.Field(key: $0) }) where kinds[field] == nil {
+    // Each record has the dates.
+    let keys = others.filter { key in UTF8Order.withView(of: key) { Query.SystemField(indexKey: $0) == nil } }
+    for field in query.fields + keys.map({ Query.Field(key: $0) }) where kinds[field] == nil {
       let known: KindBits? =
         query.recordType == nil ? fields.kinds(of: field.name) : try self.kinds(of: field.name, in: query)
       kinds[field] = known?.kinds(isEncrypted: false) ?? []

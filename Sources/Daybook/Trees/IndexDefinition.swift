@@ -21,8 +21,10 @@ struct IndexDefinition: Equatable {
   /// Kind and version as they are stored: those of a later version of the library stay what they are.
   private let storedKind: UInt8
   private let storedVersion: UInt8
-  var type: [UInt8]
-  var key: [UInt8]
+  let type: [UInt8]
+  let key: [UInt8]
+  /// The date of the record's that it is of; nil for one of a field.
+  let date: Query.SystemField?
   var isComplete: Bool
   /// A body was not readable when a replay built the index again: it lacks entries, and queries do without it until it is dropped
   /// and built again. Else it would hide the record, and the query would not say that one is damaged.
@@ -60,6 +62,7 @@ struct IndexDefinition: Equatable {
     self.number = number
     self.type = type
     self.key = key
+    date = key.withView { Query.SystemField(indexKey: $0) }
     self.isComplete = isComplete
     self.sinceSequence = sinceSequence
     self.sinceOrdinal = sinceOrdinal

@@ -7,7 +7,8 @@ import DaybookEngine
 ///
 /// A record has one entry in each index of values of its type; a list has one for each of its elements. A field that is not there has the
 /// entry of no value, so that an order by the index has every record. In an index of places it has one for each place, in one of words
-/// for each word. An entry has the record's name, so it stays as it is while the value does.
+/// for each word. An entry has the record's name, so it stays as it is while the value does. The dates at which a record was made and saved last
+/// are indexed as its fields are; those of the latter change with each save.
 ///
 /// Which records have entries is said by the definitions (`IndexDefinition`), which are in the log before the records that they are
 /// about: so what a version contributes follows from the log, at any time. The type of a record, which never changes, says
@@ -30,6 +31,10 @@ enum IndexTree: ContributedTree {
     var field = cursor.next()
     for definition in definitions where definition.isEntered(version) {
       guard let kind = definition.kind else { continue }
+      if let date = definition.date {
+        if kind == .value { add(RecordBody.date(date, of: version.body), of: version, definition.number, to: entries) }
+        continue
+      }
       definition.key.withView { key in
         while let found = field, UTF8Order.compare(found.key, key) < 0 { field = cursor.next() }
         var value: ValueView?

@@ -24,7 +24,7 @@ extension WriteContext {
   func defineIndex(on key: String, ofType type: String, kind: IndexKind = .value) throws(DatabaseError) -> Bool {
     try requireOpen()
     if let fault = NameRules.faultOfType(type, isNew: false) { throw fault }
-    try Database.requireIndexable(key, ofType: type)
+    try Database.requireIndexable(key, ofType: type, kind: kind)
     if try indexes(on: key, ofType: type).contains(where: { $0.kind == kind }) { return false }
     try view.requireQueryable(key, ofType: type)
     let known = try declared()

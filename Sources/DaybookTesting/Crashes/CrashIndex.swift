@@ -1,7 +1,12 @@
 import Daybook
 
-/// Fields that records of a crash test have for the indexes of each kind, all of them made of the record's number.
+/// Fields that records of a crash test have for the indexes of each kind, all of them made of the record's number. Beside the one of
+/// values there is one of the date of the last save, which each save changes.
 enum CrashIndex {
+  static func keys(of kind: IndexKind) -> [String] {
+    kind == .value ? [key(of: kind), "modificationDate"] : [key(of: kind)]
+  }
+
   static func key(of kind: IndexKind) -> String {
     switch kind {
     case .value: "n"
@@ -39,7 +44,11 @@ enum CrashIndex {
     }
   }
 
+  static func indexes(_ kinds: some Sequence<IndexKind>) -> [Schema.Index] {
+    kinds.flatMap { kind in keys(of: kind).map { .init(key: $0, kind: kind) } }
+  }
+
   static func schema(_ kinds: some Sequence<IndexKind>) -> Schema {
-    Schema(types: [.init(name: "Note", indexes: kinds.map { .init(key: key(of: $0), kind: $0) })])
+    Schema(types: [.init(name: "Note", indexes: indexes(kinds))])
   }
 }

@@ -206,7 +206,7 @@ import DaybookEngine
         try commit({ _ in }, { _ = try $0.buildIndexes(recordCount: 2) })
       } else {
         try commit({ $0.indexes.subtract(kinds) }) { transaction in
-          for kind in kinds { _ = try transaction.dropIndex(on: CrashIndex.key(of: kind), ofType: "Note") }
+          for index in CrashIndex.indexes(kinds) { _ = try transaction.dropIndex(on: index.key, ofType: "Note") }
         }
       }
     case .kill:

@@ -23,7 +23,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   }
 
   var zones: [String: ZoneState] = [:]
-  /// The kinds of indexes that there are, complete or not, each of a field of its own.
+  /// The kinds of indexes that there are, complete or not, each of fields of its own.
   var indexes: Set<IndexKind> = []
   /// The number of the newest change, as metadata: it proves that a transaction is there as a whole.
   var step: Int64 = 0
@@ -124,7 +124,7 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
     var state = CrashState()
     let indexes = try snapshot.schema()["Note"]?.indexes ?? []
     state.indexes = Set(indexes.map(\.kind))
-    guard indexes.allSatisfy({ $0.key == CrashIndex.key(of: $0.kind) }) else {
+    guard Set(indexes) == Set(CrashIndex.indexes(state.indexes)) else {
       throw CrashDeviation("there are indexes \(indexes)")
     }
     for zone in try snapshot.zones() where zone.id != .default {

@@ -191,7 +191,7 @@ final class ProcessActor: @unchecked Sendable {
           try transaction.declare(CrashIndex.schema(kinds))
         } else if number % 3 == 0 {
           state.indexes.subtract(kinds)
-          for kind in kinds { _ = try transaction.dropIndex(on: CrashIndex.key(of: kind), ofType: "Note") }
+          for index in CrashIndex.indexes(kinds) { _ = try transaction.dropIndex(on: index.key, ofType: "Note") }
         } else {
           _ = try transaction.buildIndexes(recordCount: 3)
         }

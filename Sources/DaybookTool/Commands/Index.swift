@@ -16,7 +16,7 @@ extension Commands {
       record has is refused, with names that are close to it; --new makes its index for the records that come.
       --drop prints the indexes that it dropped.
 
-        value      the field is compared (queryable), or sorted by (sortable)
+        value      the field is compared (queryable), or sorted by (sortable); also creationDate and modificationDate
         location   places around another one, by distanceToLocation:fromLocation:
         text       words of the field (searchable); of all texts (self CONTAINS), where each text of the type has such an index
       """

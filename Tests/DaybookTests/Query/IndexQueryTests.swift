@@ -1,5 +1,6 @@
 import DaybookTesting
 import Foundation
+import Synchronization
 import Testing
 
 @_spi(Daybook) @testable import Daybook
@@ -11,6 +12,8 @@ import Testing
 struct IndexQueryTests {
   private static let indexed = ["n", "d", "t", "u", "a", "b"]
   private static let places = ["p", "a"]
+  /// What the database knows of a record and an index, too.
+  private static let dates = ["creationDate", "modificationDate"]
   /// All keys that have texts.
   private static let texts = ["t", "a", "b", "w"]
 
@@ -50,7 +53,16 @@ struct IndexQueryTests {
     let key = random.pick(Self.indexed)
     let field = random.chance(4) ? Query.Field(key: key).any : Query.Field(key: key)
     let first = value(&random, key)
-    switch random.number(12) {
+    switch random.number(13) {
+    case 12:
+      let field = Query.Field(random.pick(Self.dates))
+      let first = Self.clockDate(random.number(60))
+      let comparison = random.pick([Query.Comparison.less, .lessOrEqual, .equal, .notEqual, .greater, .greaterOrEqual])
+      switch random.number(4) {
+      case 0: return Query.Predicate(Query.Condition(field, .between(first, Self.clockDate(random.number(60)))))
+      case 1: return random.chance(2) ? field.isAbsent : Query.Predicate(Query.Condition(field, .compare(comparison, .now)))
+      default: return Query.Predicate(Query.Condition(field, .compare(comparison, first)))
+      }
     case 0...2: return Query.Predicate(Query.Condition(field, .compare(.equal, .value(first))))
     case 3:
       return Query.Predicate(
@@ -75,6 +87,10 @@ struct IndexQueryTests {
     }
   }
 
+  private static func clockDate(_ day: Int) -> Query.Operand {
+    .value(.date(Date(timeIntervalSinceReferenceDate: Double(day) * 86_400)))
+  }
+
   private func predicate(_ random: inout RandomQueries) -> Query.Predicate {
     switch random.number(6) {
     case 0: .true
@@ -87,7 +103,10 @@ struct IndexQueryTests {
 
   private func query(_ random: inout RandomQueries) -> Query {
     var query = Query("Movie", where: predicate(&random))
-    if random.chance(2) { query.sort = [Query.Sort(Query.Field(key: random.pick(Self.indexed)), ascending: random.chance(2))] }
+    if random.chance(2) {
+      let field = random.chance(4) ? Query.Field(random.pick(Self.dates)) : Query.Field(key: random.pick(Self.indexed))
+      query.sort = [Query.Sort(field, ascending: random.chance(2))]
+    }
     if random.chance(8) { query.sort.append(Query.Sort(Query.Field(key: "n"))) }
     if !random.chance(4) { query.zone = .default }
     if !random.chance(3) { query.limit = random.number(7) + 1 }
@@ -98,16 +117,24 @@ struct IndexQueryTests {
   @Test("every plan finds what a scan finds, in its order and in pages", arguments: 0..<2 as Range<UInt64>, [false, true])
   func plans(seed: UInt64, prefersIndexes: Bool) throws {
     var random = RandomQueries(seed: seed &+ 500)
-    let plain = try Database.scratch(seed: 1)
-    let indexed = try Database.scratch(seed: 1) { $0.prefersIndexes = prefersIndexes }
+    // Days, so that many records share one; both databases have the same, and it is set back, too.
+    let day = Mutex(0)
+    let now: @Sendable () -> Date = { Date(timeIntervalSinceReferenceDate: Double(day.withLock { $0 }) * 86_400) }
+    let plain = try Database.scratch(seed: 1) { $0.now = now }
+    let indexed = try Database.scratch(seed: 1) {
+      $0.prefersIndexes = prefersIndexes
+      $0.now = now
+    }
     let zones = [Zone.ID.default, try Zone.ID("Library")]
     for database in [plain, indexed] { try database.zone("Library") }
     // Some indexes are there before the records, some are built.
     for key in Self.indexed.prefix(3) { try indexed.createIndex(on: key, ofType: "Movie") }
+    try indexed.createIndex(on: "modificationDate", ofType: "Movie")
     try indexed.createIndex(on: "p", ofType: "Movie", kind: .location)
     try indexed.createIndex(on: "w", ofType: "Movie", kind: .text)
-    let queryCount = Int(ProcessInfo.processInfo.environment["DAYBOOK_QUERIES"] ?? "") ?? 60
+    let queryCount = Int(ProcessInfo.processInfo.environment["DAYBOOK_QUERIES"] ?? "") ?? 90
     var uses: [Query.Plan.Access: Int] = [:]
+    var ofDates = 0
     var orders: [Query.Plan.Ordering: Int] = [:]
     var kinds: [IndexKind: Int] = [:]
     for round in 0..<3 {
@@ -116,6 +143,7 @@ struct IndexQueryTests {
         let name = Self.name(number + round * 40, &random)
         let values = Self.values(&random, zone)
         let isGoing = random.chance(9)
+        if random.chance(5) { day.withLock { $0 = random.number(60) - 3 } }
         for database in [plain, indexed] {
           if isGoing {
             try database.write { try $0.delete(Record.ID(name, in: zone)) }
@@ -125,7 +153,7 @@ struct IndexQueryTests {
         }
       }
       if round == 0 {
-        for key in Self.indexed { try indexed.createIndex(on: key, ofType: "Movie") }
+        for key in Self.indexed + Self.dates { try indexed.createIndex(on: key, ofType: "Movie") }
         for key in Self.places { try indexed.createIndex(on: key, ofType: "Movie", kind: .location) }
         for key in Self.texts { try indexed.createIndex(on: key, ofType: "Movie", kind: .text) }
       }
@@ -135,6 +163,7 @@ struct IndexQueryTests {
         let plan = try indexed.explain(query)
         uses[plan.access, default: 0] += 1
         if let kind = plan.indexKind { kinds[kind, default: 0] += 1 }
+        if let index = plan.index, Self.dates.contains(index) { ofDates += 1 }
         orders[plan.ordering, default: 0] += 1
         let expected = try plain.records(query).map(\.id)
         #expect(try indexed.records(query).map(\.id) == expected, "\(query)\n\(plan)")
@@ -164,6 +193,62 @@ struct IndexQueryTests {
     #expect(IndexKind.allCases.allSatisfy { kinds[$0] ?? 0 > 2 }, "\(kinds)")
     #expect(uses[.index] ?? 0 > queryCount / 2 && uses[.scan] ?? 0 > queryCount / 8, "\(uses)")
     #expect(orders[.index] ?? 0 > queryCount / 15, "\(orders)")
+    #expect(ofDates > queryCount / 15)
+  }
+
+  @Test("the dates that the database keeps have indexes: conditions, orders, counts and values find records by them")
+  func systemDates() throws {
+    let seconds = Mutex(0.0)
+    let disk = SimulatedDisk(seed: 1)
+    var options = Database.Options.simulated(seed: 1)
+    options.now = { Date(timeIntervalSinceReferenceDate: seconds.withLock { $0 }) }
+    var database = try Database.open(at: "test.daybook", options: options, disk: disk)
+    func save(_ name: String, at time: Double) throws {
+      seconds.withLock { $0 = time }
+      try database.write { try $0.save(.fresh(name, type: "Note", ["x": 1]), policy: .replace) }
+    }
+    for number in 0..<300 { try save("r\(number)", at: Double(number % 100)) }
+    try database.setIndex([.queryable, .sortable], on: "creationDate", ofType: "Note")
+    try database.setIndex(.sortable, on: "modificationDate", ofType: "Note")
+    for number in 0..<30 { try save("r\(number * 3)", at: Double(1000 + number)) }
+    try database.write { try $0.delete(Record.ID("r3")) }
+    func date(_ time: Double) -> Date { Date(timeIntervalSinceReferenceDate: time) }
+    func check() throws {
+      let early = Query("Note", where: .creationDate < date(2))
+      #expect(try database.explain(early).index == "creationDate")
+      #expect(try database.count(early) == 6)
+      #expect(try Set(database.records(early).map(\.id.name)) == ["r0", "r1", "r100", "r101", "r200", "r201"])
+      var newest = Query("Note", sort: [.descending(.modificationDate)], limit: 3)
+      #expect(try database.explain(newest).ordering == .index)
+      #expect(try database.records(newest).map(\.id.name) == ["r87", "r84", "r81"])
+      newest.predicate = try Query.Predicate(format: "___modTime > %@", date(1026.5))
+      #expect(try database.records(newest).map(\.id.name) == ["r87", "r84", "r81"])
+      let all = Query("Note")
+      #expect(try database.maximum(of: "modificationDate", for: all) == .date(date(1029)))
+      #expect(try database.minimum(of: "creationDate", for: all) == .date(date(0)))
+      let days = try database.distinctValues(of: "creationDate", for: all)
+      #expect(days.count == 100 && days.map(\.count).reduce(0, +) == 299)
+      #expect(try database.explain(Query("Note", where: .creationDate == date(5), sort: [.ascending("x")])).unused.isEmpty)
+      #expect(try database.indexes().map(\.entryCount) == [299, 299])
+      try database.expectClean()
+    }
+    try check()
+    database = try Database.open(at: "test.daybook", options: options, disk: disk.killed())
+    try check()
+    try database.compact()
+    try check()
+    let schema = try database.schema()
+    #expect(schema["Note"]?.indexes == [.init(key: "creationDate"), .init(key: "modificationDate")])
+    let other = try Database.scratch()
+    try other.write { try $0.declare(schema) }
+    #expect(try other.indexes().map(\.key) == ["creationDate", "modificationDate"])
+    for (key, kinds) in [("creationDate", IndexKinds.location), ("modificationDate", .searchable), ("___modTime", .queryable)] {
+      #expect(failure { try database.setIndex(kinds, on: key, ofType: "Note") }?.code == .invalidArguments, "\(key)")
+    }
+    #expect(failure { try database.setIndex(.queryable, on: "recordChangeTag", ofType: "Note") }?.code == .invalidArguments)
+    try database.setIndex([], on: "creationDate", ofType: "Note")
+    #expect(try database.indexes().map(\.key) == ["modificationDate"])
+    try database.expectClean()
   }
 
   @Test("a plan names its index, and says so when records come in its order")

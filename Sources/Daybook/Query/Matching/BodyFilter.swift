@@ -258,6 +258,12 @@ extension BodyFilter {
 }
 
 extension RecordBody {
+  /// When a record was made or saved last, in place; nil where the bytes do not tell: it was never saved, or what is there is no number.
+  static func date(_ field: Query.SystemField, of view: ByteView) -> ValueView? {
+    let seconds = view.double(at: field == .creationDate ? creationOffset : modificationOffset)
+    return view.uint64(at: 6) == 0 || seconds.isNaN ? nil : ValueView(.date, double: seconds)
+  }
+
   /// Calls `body` with what is known of a record besides its fields; with nil where nothing is.
   func withSystemValue<R>(_ field: Query.SystemField, _ body: (ValueView?) -> R) -> R {
     func text(_ bytes: ByteView?) -> R { body(bytes.map { ValueView(.string, plain: $0) }) }
@@ -266,9 +272,7 @@ extension RecordBody {
     case .recordName: return withName { text($0) }
     case .recordType: return withType { text($0) }
     case .creationDate, .modificationDate:
-      if tag == 0 { return body(nil) }
-      let date = field == .creationDate ? creationDate : modificationDate
-      return body(ValueView(.date, double: date.timeIntervalSinceReferenceDate))
+      return withBytes { body(Self.date(field, of: $0)) }
     case .creatorUserRecordID: return withOptionals { text(tag == 0 ? nil : $0.creator) }
     case .lastModifiedUserRecordID: return withOptionals { text(tag == 0 ? nil : $0.modifier) }
     case .modifiedByDevice: return withOptionals { text(tag == 0 ? nil : $0.device) }

@@ -29,8 +29,8 @@ struct PredicateMeaning {
     case .recordID: .reference(Record.Reference(record.id))
     case .recordName: .string(record.id.name)
     case .recordType: .string(record.type)
-    case .creationDate: record.metadata.map { .date($0.creationDate) }
-    case .modificationDate: record.metadata.map { .date($0.modificationDate) }
+    case .creationDate: record.metadata.flatMap { date($0.creationDate) }
+    case .modificationDate: record.metadata.flatMap { date($0.modificationDate) }
     case .creatorUserRecordID: record.metadata?.creatorUserID.map { .string($0) }
     case .lastModifiedUserRecordID: record.metadata?.lastModifiedUserID.map { .string($0) }
     case .modifiedByDevice: record.metadata?.modifiedByDevice.map { .string($0) }
@@ -38,6 +38,10 @@ struct PredicateMeaning {
     case .parent: record.parent.map { .reference($0) }
     case .text: nil
     }
+  }
+
+  private static func date(_ date: Date) -> Record.Value? {
+    date.timeIntervalSinceReferenceDate.isNaN ? nil : .date(date)
   }
 
   private func accepts(_ condition: Query.Condition) -> Bool {

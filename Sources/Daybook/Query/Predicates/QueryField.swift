@@ -1,3 +1,5 @@
+import DaybookEngine
+
 extension Query {
   /// What a condition looks at: a field of the record by its key, or what the database knows of the record.
   ///
@@ -38,6 +40,9 @@ extension Query {
     /// The same field, of which one element has to pass: `.field("genres").any == "Drama"`. A value that is no list is its own
     /// only element.
     public var any: Field { Field(name: name, system: system, isAny: true) }
+
+    /// Whether it may have an index, in principle: a field of the record, or a date that the database keeps.
+    var isIndexable: Bool { system.map(\.isDate) ?? true }
 
     /// The same field as a whole.
     var whole: Field { Field(name: name, system: system, isAny: false) }
@@ -91,6 +96,18 @@ extension Query {
       switch self {
       case .recordID, .creationDate, .modificationDate, .creatorUserRecordID, .lastModifiedUserRecordID, .text: true
       case .recordName, .recordType, .modifiedByDevice, .recordChangeTag, .parent: false
+      }
+    }
+
+    /// Whether it is a date. Those may have indexes, as fields have.
+    var isDate: Bool { self == .creationDate || self == .modificationDate }
+
+    /// The date that an index of a key is of; nil for a field of the record, whose key is never spelled like one.
+    init?(indexKey key: ByteView) {
+      switch key.count {
+      case 12 where UTF8Order.equal(key, "creationDate"): self = .creationDate
+      case 16 where UTF8Order.equal(key, "modificationDate"): self = .modificationDate
+      default: return nil
       }
     }
 
