@@ -10,6 +10,7 @@ final class CodingRows {
   private var books: [CodedBook] = []
   private var records: [Record] = []
   private var texts: [Data] = []
+  private var sources: [CodableFloor.Source] = []
   private var engines: [String: any CodedBooks] = [:]
 
   /// Decoded and encoded again and again: they stay in the processor's caches.
@@ -54,6 +55,8 @@ final class CodingRows {
     } json: { [self] in
       let decoder = JSONDecoder()
       return try sum(of: texts) { try decoder.decode(CodedBook.self, from: $0) }
+    } floor: { [self] in
+      try sum(of: sources) { try $0.book() }
     }
   }
 
@@ -66,6 +69,12 @@ final class CodingRows {
     } json: { [self] in
       let encoder = JSONEncoder()
       return try count(books) { try encoder.encode($0).isEmpty ? 0 : 1 }
+    } floor: { [self] in
+      let sink = CodableFloor.Sink()
+      return try count(books) {
+        try sink.drop($0)
+        return 1
+      }
     }
   }
 
@@ -89,7 +98,7 @@ final class CodingRows {
 
   private func row(
     _ name: String, _ summary: String, codable: @escaping () throws -> UInt64, byHand: @escaping () throws -> UInt64,
-    json: @escaping () throws -> UInt64
+    json: @escaping () throws -> UInt64, floor: @escaping () throws -> UInt64
   ) -> Row {
     let operations = operationCount / CodingRows.valueCount * CodingRows.valueCount
     func contender(_ engine: String, _ variant: String, _ isComparable: Bool, _ run: @escaping () throws -> UInt64) -> Contender
@@ -103,7 +112,7 @@ final class CodingRows {
       contenders: [
         contender("daybook", "Codable", true, codable), contender("json", "Foundation", true, json),
         contender("daybook", "by hand", false, byHand),
-      ], hasEqualSums: true)
+      ], floors: [contender("floor", "Codable alone", false, floor)], hasEqualSums: true)
   }
 
   private func makeValues() throws {
@@ -111,6 +120,7 @@ final class CodingRows {
     books = (0..<UInt64(CodingRows.valueCount)).map { CodedBook($0) }
     let encoder = JSONEncoder()
     texts = try books.map { try encoder.encode($0) }
+    sources = books.map { CodableFloor.Source($0) }
     let home = directory + "/values"
     try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
     let database = try Database.open(at: home + "/values.daybook")
