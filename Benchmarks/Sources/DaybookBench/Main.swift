@@ -30,7 +30,7 @@ enum Main {
     try FileManager.default.createDirectory(atPath: directory + "/uses", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     if let report = request.report { return try run(report, request, in: directory) }
-    let measured = try measure(selected(rows, by: request), request, in: directory)
+    let (measured, failed) = try measure(selected(rows, by: request), request, in: directory)
     try keys.close()
     try records.close()
     try coding.close()
@@ -39,6 +39,7 @@ enum Main {
     try write(Data(Comparison.table(measured).utf8), to: request.tablePath)
     let summaries = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0.summary) })
     try write(Data(BarPlot.document(measured, summaries: summaries).utf8), to: request.plotPath)
+    if !failed.isEmpty { throw BenchmarkFault("not measured: \(failed.joined(separator: ", "))") }
   }
 
   private static func run(_ report: Request.Report, _ request: Request, in directory: String) throws {
@@ -71,7 +72,10 @@ enum Main {
     return rows
   }
 
-  private static func measure(_ rows: [Row], _ request: Request, in directory: String) throws -> [[Outcome]] {
+  /// - Returns: what was measured, and the names of rows that failed: an hour's work is not lost with one of them.
+  private static func measure(
+    _ rows: [Row], _ request: Request, in directory: String
+  ) throws -> (measured: [[Outcome]], failed: [String]) {
     try Workload.check()
     // What one engine left in the page cache must not be written while the next is measured.
     let runner = Runner(
@@ -79,12 +83,17 @@ enum Main {
       device: DeviceWrites(of: directory))
     print("\(request.recordCount) records, \(request.repetitionCount) interleaved runs each, medians\n")
     print(Report.head)
-    return try rows.map { row in
-      let outcomes = try runner.measure(row)
-      for line in Report.lines(outcomes) { print(line) }
+    var (measured, failed): ([[Outcome]], [String]) = ([], [])
+    for row in rows {
+      do { measured.append(try runner.measure(row)) } catch {
+        failed.append(row.name)
+        FileHandle.standardError.write(Data("daybook-bench: \(row.name): \(error)\n".utf8))
+        continue
+      }
+      for line in Report.lines(measured[measured.count - 1]) { print(line) }
       fflush(nil)
-      return outcomes
     }
+    return (measured, failed)
   }
 
   private static func write(_ data: Data, to path: String?) throws {

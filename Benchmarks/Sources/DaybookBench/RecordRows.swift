@@ -66,8 +66,10 @@ final class RecordRows {
       fileCompacted(),
       memory(),
       save(),
-      commit(),
-    ] + cold()
+    ] + cold() + [
+      // Last: not all engines take part, and what it saves stays in their files.
+      commit()
+    ]
   }
 
   // MARK: reading

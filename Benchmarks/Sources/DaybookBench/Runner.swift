@@ -37,7 +37,7 @@ struct Runner {
         if index < row.contenders.count { sums.append(sum) }
       }
       if row.hasEqualSums, let first = sums.first, !sums.allSatisfy({ $0 == first }) {
-        throw BenchmarkFault("\(row.name): the engines read different data: \(sums)")
+        throw BenchmarkFault("the engines read different data: \(sums)")
       }
     }
     try row.afterwards()
