@@ -97,7 +97,7 @@ model() {
     DAYBOOK_INTERLEAVINGS=all tests -c release --scratch-path .build/model -Xswiftc -enable-testing --filter Interleaving
 }
 buffered() {
-  DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|CrashMoment|AssetCrash|AddressSpace|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests'
+  DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|CrashMoment|AssetCrash|AddressSpace|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests|DaybookCodingTests|DaybookCompatibilityTests'
 }
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread --skip ThreadSearch; }
 # Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold. Long stacks of
