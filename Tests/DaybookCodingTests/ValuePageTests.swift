@@ -208,4 +208,24 @@ struct ValuePageTests {
     #expect(try await database.minimum(of: \Play.points) == -3)
     #expect(try await database.distinctValues(of: \Play.points).map(\.count) == [1, 2, 1])
   }
+
+  struct Score: RecordCodable {
+    static let fieldRules: [String: FieldRule] = ["points": .default(.int(0))]
+    var recordName: String
+    var points: Int
+  }
+
+  @Test("CloudKit's dialect refused the least value of a property with a default, because the library asked for more")
+  func defaultsInDialect() throws {
+    var options = Database.Options()
+    options.dialect = .cloudKit
+    let database = try Database.inMemory(options: options)
+    try database.save(Score(recordName: "a", points: 5))
+    var record = try Record(type: "Score", id: Record.ID("b"))
+    record["other"] = 1
+    try database.save(record)
+    #expect(try database.minimum(of: \Score.points) == 0 && database.maximum(of: \Score.points) == 5)
+    #expect(try database.distinctValues(of: \Score.points).map(\.count) == [1, 1])
+    #expect(throws: DatabaseError.self) { try database.count(Query("Score", where: .field("points").isAbsent)) }
+  }
 }

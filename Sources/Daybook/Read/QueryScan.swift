@@ -64,7 +64,7 @@ struct QueryScan {
     type = plan.query.recordType
     zones = plan.zones
     filter = plan.filter
-    weight = 1 + plan.filter.steps.count / 16
+    weight = 1 + plan.filter.comparisonCount / 16
     named = plan.named
     packedFilter = plan.named == nil ? type.flatMap { PackedFilter(plan.filter, ofType: $0) } : nil
     choice = plan.choice.flatMap { $0.use == .candidates ? $0 : nil }

@@ -27,24 +27,30 @@ struct QueryPreparation {
 
 /// Queries, answered by looking at every record of the type, or at those that an index leaves. ``PredicateMeaning`` and ``ValueOrder`` say what the answer is.
 extension ReadView {
-  /// - Parameter field: one more whose indexes will be of use.
+  /// - Parameters:
+  ///   - field: one more whose indexes will be of use.
+  ///   - checksDialect: false where the library asks, of a query that the dialect takes.
   /// - Throws: `invalidArguments` for what the database does not take, `zoneNotFound`, `operationCancelled`.
   func prepare(
-    _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil
+    _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil, checksDialect: Bool = true
   ) throws(DatabaseError) -> QueryPreparation {
-    var plan = try prepareFilter(query, alsoAsking: field)
+    var plan = try prepareFilter(query, alsoAsking: field, checksDialect: checksDialect)
     plan.named = try namedRecords(plan)
     if plan.named == nil { plan.choice = try choice(plan, stop) }
     return plan
   }
 
   /// Everything but the choice of an index, which depends on the zones that are asked.
-  func prepareFilter(_ query: Query, alsoAsking field: Query.Field? = nil) throws(DatabaseError) -> QueryPreparation {
+  func prepareFilter(
+    _ query: Query, alsoAsking field: Query.Field? = nil, checksDialect: Bool = true
+  ) throws(DatabaseError) -> QueryPreparation {
     try query.check()
     try database.requireListable(query.recordType)
     let asked = try askedFields(of: query, and: field)
     let dialect = database.options.dialect
-    if dialect == .cloudKit { try query.requireCloudKit { (key) throws(DatabaseError) in try kinds(of: key, in: query) } }
+    if dialect == .cloudKit, checksDialect {
+      try query.requireCloudKit { (key) throws(DatabaseError) in try kinds(of: key, in: query) }
+    }
     var zones = if let zone = query.zone { [zone] } else { dialect == .cloudKit ? [.default] : try zoneIDs() }
     var trees: [ZoneTrees] = []
     for zone in zones { trees.append(try existingZone(zone)) }
@@ -214,8 +220,8 @@ extension ReadView {
   }
 
   /// How many records the result has. Where an index says so, none is read.
-  func count(_ query: Query, _ stop: QueryStop?) throws(DatabaseError) -> Int {
-    var plan = try prepare(query, stop)
+  func count(_ query: Query, _ stop: QueryStop?, checksDialect: Bool = true) throws(DatabaseError) -> Int {
+    var plan = try prepare(query, stop, checksDialect: checksDialect)
     if plan.choice?.use == .order {
       // The order shows in no number.
       plan.query.sort = []

@@ -80,7 +80,8 @@ extension ReadView {
     query.sort = []
     query.limit = nil
     query.predicate = query.predicate && Query.Field(key).whole.isAbsent
-    return try count(query, stop)
+    // CloudKit does not ask that, and its caller has not.
+    return try count(query, stop, checksDialect: false)
   }
 
   private func sorted(_ counts: [Record.Value: Int]) -> [Query.ValueCount] {

@@ -426,6 +426,20 @@ struct IndexQueryTests {
     }
   }
 
+  @Test("a long list of record IDs was compared with each record", .timeLimit(.minutes(5)), arguments: [false, true])
+  func longIDLists(isCloudKit: Bool) throws {
+    let database = try Database.scratch { if isCloudKit { $0.dialect = .cloudKit } }
+    try database.write { transaction in
+      for number in 0..<4000 { try transaction.save(.fresh("r\(number)", type: "Movie", ["n": .int(Int64(number))])) }
+    }
+    let ids = try (0..<100_000).map { try Record.ID("r\($0 + 3990)") }
+    // Compared one by one these are four hundred million.
+    #expect(try database.count(Query("Movie", where: .recordID.isIn(ids))) == 10)
+    if !isCloudKit { #expect(try database.count(Query("Movie", where: !.recordID.isIn(ids))) == 3990) }
+    let filter = BodyFilter(Query.Predicate.recordID.isIn(ids), dialect: isCloudKit ? .cloudKit : .extended, now: Date())
+    #expect(filter.comparisonCount == 1)
+  }
+
   @Test("a task that is cancelled while a query is planned ends")
   func cancelledPlan() throws {
     let database = try Database.scratch { $0.prefersIndexes = true }

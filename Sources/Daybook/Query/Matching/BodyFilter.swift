@@ -136,6 +136,13 @@ final class BodyFilter {
     return false
   }
 
+  /// How many comparisons a record may take, about.
+  var comparisonCount: Int {
+    steps.reduce(0) { sum, step in
+      if case .isIn = step.work { sum &+ max(1, step.constants.count) } else { sum &+ 1 }
+    }
+  }
+
   private func passes(_ step: Step, _ value: ValueView) -> Bool {
     switch step.work {
     case .isAbsent: return false

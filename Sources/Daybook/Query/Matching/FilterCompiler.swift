@@ -76,9 +76,13 @@ struct FilterCompiler {
       work = .between
     case .isIn(let values):
       options = equality
+      // Places and lists are equal by their bytes, and come in another order.
       let isSearched =
-        values.count >= Self.searchedCount && options.isEmpty
-        && values.allSatisfy { ValueOrder.rank($0.kind).map { $0 <= 3 } ?? false }
+        values.count >= Self.searchedCount
+        && values.allSatisfy { value in
+          guard let rank = ValueOrder.rank(value.kind), rank <= 3 || rank == 5 else { return false }
+          return options.isEmpty || value.kind != .string
+        }
       for value in isSearched ? values.sorted(by: { ValueOrder.compare($0, $1) < 0 }) : values { add(value) }
       work = isSearched ? .isInSorted : .isIn
     case .contains(let value):
