@@ -36,7 +36,7 @@
       set { settings.withLock { $0.cursor = newValue } }
     }
 
-    /// The zone to look in; nil for the default zone.
+    /// The zone to look in; nil for the default zone, and for all of a database in Daybook's own dialect.
     public var zoneID: CKRecordZone.ID? {
       get { settings.withLock { $0.zoneID } }
       set { settings.withLock { $0.zoneID = newValue } }

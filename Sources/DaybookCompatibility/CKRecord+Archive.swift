@@ -11,7 +11,8 @@
   /// Files of assets that were never saved are not in an archive: its author would choose what is read and saved. Saving the
   /// record says so, unless the asset is set again.
   extension CKRecord {
-    /// Writes identity, type, parent and metadata without any value or change, for a `NSKeyedArchiver`.
+    /// Writes identity, type and metadata without any value or change, for a `NSKeyedArchiver`; the parent as it was read, not one that was
+    /// set and not saved.
     public final func encodeSystemFields(with coder: NSCoder) {
       coder.encode(recordType as NSString, forKey: "recordType")
       recordID.encode(with: coder)

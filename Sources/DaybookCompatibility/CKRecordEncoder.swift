@@ -181,13 +181,15 @@
 
     private static func text(_ place: Location) -> String { "\(place.latitude);\(place.longitude)" }
 
-    /// Nil for a text that is not a latitude and a longitude.
+    /// Nil for a text that is not a latitude and a longitude, and for one that would come back as another: "48;16" is rather a class of
+    /// a school.
     private static func location(_ text: String) -> Location? {
       let parts = text.split(separator: ";", omittingEmptySubsequences: false)
       guard parts.count == 2, let latitude = Double(parts[0]), let longitude = Double(parts[1]), abs(latitude) <= 90,
         abs(longitude) <= 180
       else { return nil }
-      return Location(latitude: latitude, longitude: longitude)
+      let place = Location(latitude: latitude, longitude: longitude)
+      return self.text(place) == text ? place : nil
     }
   }
 #endif

@@ -7,6 +7,16 @@
     let key: String
     let isEncrypted: Bool
 
+    // By bytes: a key may be any text, and letters of many marks are compared in the square of their number.
+    static func == (first: FieldSlot, second: FieldSlot) -> Bool {
+      first.isEncrypted == second.isEncrypted && UTF8Order.equal(first.key, second.key)
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(isEncrypted)
+      UTF8Order.combine(key, into: &hasher)
+    }
+
     init(_ key: String, isEncrypted: Bool = false) {
       self.key = key
       self.isEncrypted = isEncrypted
