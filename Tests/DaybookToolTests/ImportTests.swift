@@ -39,6 +39,19 @@ struct ImportTests {
     #expect(records["row-8"]?["Scores"] == .doubles([1, 2.5]) && records["row-8"]?["Matrix"] == .string("[[1],[2]]"))
   }
 
+  @Test("a dump with a reference to a record that a server has named was not read back")
+  func namesOfServers() throws {
+    let database = try Database.open(at: file)
+    var record = try Record(type: "Note", id: Record.ID("n"))
+    record["author"] = Record.Reference(try Record.ID(existing: "_3f9a0c"))
+    try database.save(record)
+    try database.close()
+    let lines = try bench.good("dump", file).output
+    let copy = bench.path("copy.daybook")
+    try bench.good("import", copy, bench.write(lines, to: "lines.ndjson"))
+    #expect(try bench.good("dump", copy).output == lines)
+  }
+
   @Test("without --id every row is a record of its own, called by a UUID")
   func uuids() throws {
     let input = try bench.write(DirtyFilms.json, to: "films.json")

@@ -29,7 +29,7 @@ extension Commands {
       var missing: [String] = []
       try database.write { transaction in
         for name in names {
-          let id = try Record.ID(name, in: zone)
+          let id = try Record.ID(existing: name, in: zone)
           if try transaction.record(id) == nil { missing.append(name) } else { try transaction.delete(id) }
         }
       }

@@ -11,7 +11,7 @@ extension Commands {
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       let zone = try invocation.existingZone(invocation.arguments[1], in: database)
-      let id = try Record.ID(invocation.arguments[2], in: zone)
+      let id = try Record.ID(existing: invocation.arguments[2], in: zone)
       guard let record = try database.record(id) else {
         let question = Spelling.question(for: invocation.arguments[2], among: try database.firstNames(in: zone))
         throw invocation.missing(

@@ -9,7 +9,7 @@ extension Commands {
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       let zone = try invocation.existingZone(invocation.arguments[1], in: database)
-      let id = try Record.ID(invocation.arguments[2], in: zone)
+      let id = try Record.ID(existing: invocation.arguments[2], in: zone)
       let limit = try invocation.arguments.count("--limit")
       // One more, because a version lists what differs from the one before it.
       var versions = try database.history(of: id, limit: limit.map { $0 == .max ? $0 : $0 + 1 } ?? .max)

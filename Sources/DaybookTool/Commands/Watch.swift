@@ -68,6 +68,7 @@ extension Commands {
       if frame.isImage {
         // A compaction took them before they were seen here; what each did is not in the file any more.
         try invocation.note("commits \(first + 1) to \(frame.sequence) were compacted")
+        try invocation.errors.flush()
         known = frame.sequence
         return true
       }

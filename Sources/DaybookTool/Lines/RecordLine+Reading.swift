@@ -46,7 +46,7 @@ extension RecordLine {
     }
     if let parent = row["parent"] {
       guard let parentName = parent.text else { throw Fault(reason: "a parent is the name of a record.") }
-      record.parent = Record.Reference(try Record.ID(parentName, in: zone))
+      record.parent = Record.Reference(try Record.ID(existing: parentName, in: zone))
     }
     return record
   }
@@ -159,7 +159,7 @@ extension RecordLine {
       case let spelled = bare["action"]?.text ?? "none",
       let action = Record.Reference.Action.allCases.first(where: { $0.rawValue.equalsBytes(of: spelled) })
     else { return nil }
-    return Record.Reference(try Record.ID(name, in: zone), action: action)
+    return Record.Reference(try Record.ID(existing: name, in: zone), action: action)
   }
 
   /// An asset with its content in the line, or in a directory, where its file is called by its SHA-256.
