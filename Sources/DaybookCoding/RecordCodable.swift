@@ -31,7 +31,7 @@ public protocol RecordEncodable: Encodable {
   /// one name overwrite each other.
   ///
   /// An `Identifiable` type whose `id` is a text, a UUID or an integer, or has a text as raw value, has it from there. The default of
-  /// others is the stored property that ``recordNameKey`` is spelled like, if it is of one of these types, and else a new UUID for each
+  /// others is the stored property that ``recordNameKey`` is spelled like, wrapped or inherited, if it is of one of these types, and else a new UUID for each
   /// record that is made, until the value has ``systemFields``.
   var recordName: String { get }
 
@@ -71,11 +71,26 @@ extension RecordEncodable {
   /// A stored property may have the name without being it: `let recordName: UUID` does not give the text that is asked for.
   private var storedRecordName: String? {
     let key = Self.recordNameKey
-    for child in Mirror(reflecting: self).children where child.label == key {
-      return (child.value as? any RecordNameConvertible)?.recordName
+    var level: Mirror? = Mirror(reflecting: self)
+    while let mirror = level {
+      for child in mirror.children {
+        if child.label == key { return (child.value as? any RecordNameConvertible)?.recordName }
+        // What is in front of it, where a wrapper or an observed class has it.
+        guard child.label == "_" + key else { continue }
+        if let name = (child.value as? any RecordNameConvertible)?.recordName { return name }
+        if let wrapper = child.value as? any Encodable { return recordName(encodedBy: wrapper) }
+      }
+      level = mirror.superclassMirror
     }
     TypeMemory.hasNoName(Self.self)
     return nil
+  }
+
+  /// The text or the number that a property wrapper encodes; nil where it encodes something else.
+  private func recordName(encodedBy wrapper: some Encodable) -> String? {
+    guard let list = try? JSONEncoder().encode([wrapper]) else { return nil }
+    if let name = try? JSONDecoder().decode([String].self, from: list).first { return name }
+    return (try? JSONDecoder().decode([Int64].self, from: list).first).map { String($0) }
   }
   /// Nil: the type does not keep them.
   public var systemFields: Data? { nil }

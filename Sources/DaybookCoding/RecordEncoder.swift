@@ -32,7 +32,7 @@ public struct RecordEncoder: Sendable {
   /// An optional that is nil removes its field: saved, it takes away what the database has there. Fields that the type does not
   /// know stay as they are when the value has system fields, or when the record is saved with ``SavePolicy/changedKeys``.
   /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits; `ruleWithoutKey` for a
-  ///   rule of the type whose key no property has; `invalidIdentity` for a value that has another name than its system fields say.
+  ///   rule of the type whose key no property has, or that is for the name; `invalidIdentity` for a value that has another name than its system fields say.
   public func encode<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Record {
     try encode(value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false)).record
   }
@@ -66,11 +66,11 @@ public struct RecordEncoder: Sendable {
     let rules = T.fieldRules
     let scope = EncodingScope(
       fields, shared, rules: rules, recordNameKey: T.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
-    if !rules.isEmpty, !TypeMemory.isKnownToHaveKeysForItsRules(T.self) {
-      scope.ruleCheck = RuleCheck(Array(rules.keys), recordType: T.recordType)
+    if !rules.isEmpty, !TypeMemory.isKnownToHaveKeysForItsRules(T.self, isFlattened: scope.options.isFlattened) {
+      scope.ruleCheck = try RuleCheck(Array(rules.keys), recordType: T.recordType, recordNameKey: T.recordNameKey)
     }
     do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
-    if scope.areRulesComplete { TypeMemory.hasKeysForItsRules(T.self) }
+    if scope.areRulesComplete { TypeMemory.hasKeysForItsRules(T.self, isFlattened: scope.options.isFlattened) }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
       flattened: scope.flattened)

@@ -58,12 +58,18 @@ enum TypeMemory {
   // MARK: rules
 
   private static let checked = RememberedTypes()
+  /// With nested values flattened other keys have fields.
+  private static let checkedFlattened = RememberedTypes()
 
   /// Each rule of the type has its key.
-  static func hasKeysForItsRules<T>(_ type: T.Type) { checked.insert(type) }
+  static func hasKeysForItsRules<T>(_ type: T.Type, isFlattened: Bool) {
+    if isFlattened { checkedFlattened.insert(type) } else { checked.insert(type) }
+  }
 
   /// Whether each rule of the type is known to have its key: see ``RuleCheck``.
-  static func isKnownToHaveKeysForItsRules<T>(_ type: T.Type) -> Bool { checked.contains(type) }
+  static func isKnownToHaveKeysForItsRules<T>(_ type: T.Type, isFlattened: Bool) -> Bool {
+    isFlattened ? checkedFlattened.contains(type) : checked.contains(type)
+  }
 }
 
 /// A set of types that may forget: each is at a slot that follows from its address, and one that another has taken the slot of is

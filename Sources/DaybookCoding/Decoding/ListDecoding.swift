@@ -85,17 +85,19 @@ struct ListDecoding: UnkeyedDecodingContainer {
 
 /// The container of the members of a JSON object.
 struct JSONObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let members: [String: JSON]
+  let members: [MemberName: JSON]
   let scope: DecodingScope
   let step: PathStep
 
   var codingPath: [any CodingKey] { DaybookCoding.codingPath(step) }
-  var allKeys: [Key] { members.keys.sorted().compactMap { Key(stringValue: $0) } }
+  var allKeys: [Key] {
+    members.keys.map(\.text).sorted { UTF8Order.compare($0, $1) < 0 }.compactMap { Key(stringValue: $0) }
+  }
 
-  func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+  func contains(_ key: Key) -> Bool { members[MemberName(key.stringValue)] != nil }
 
   private func member(_ key: any CodingKey) -> FieldDecoder {
-    let source = members[key.stringValue].map { DecodingSource.json($0) } ?? .absent
+    let source = members[MemberName(key.stringValue)].map { DecodingSource.json($0) } ?? .absent
     return FieldDecoder(scope, source, FieldTarget(field: key.stringValue, key: key, above: step, rule: nil))
   }
 

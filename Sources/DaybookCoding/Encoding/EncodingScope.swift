@@ -23,6 +23,8 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   private var fault: (any Error)?
   private var pending: [Pending] = []
+  /// Those that were asked for by a key: who asks again goes on with the same one.
+  private var pendingByField: [String: FieldEncoder] = [:]
   /// Which path has which field, where two paths could have one.
   private var owners: [String: [String]] = [:]
   private var mayCollide = false
@@ -47,9 +49,8 @@ final class EncodingScope: CodingScope {
     self.graph = graph
     self.isOfEnum = isOfEnum
     super.init(options, rules: rules, recordNameKey: recordNameKey)
-    let isFlat = if case .flattened = options.content.nested { true } else { false }
     mayCollide =
-      isOfEnum || !options.content.hasPlainKeys || isFlat
+      isOfEnum || !options.content.hasPlainKeys || options.content.isFlattened
       || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
     isPlainlyWritten = isPlain && options.content.isPlain && !mayCollide && !fields.keepsEqualValues
   }
@@ -60,6 +61,7 @@ final class EncodingScope: CodingScope {
     // A container that is finished may have been the way to others.
     while !pending.isEmpty {
       let next = pending.removeFirst()
+      pendingByField[next.target.field] = nil
       try finish(next.encoder, next.target)
     }
     if let fault { throw fault }
@@ -311,7 +313,9 @@ final class EncodingScope: CodingScope {
   func pendingEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
     do {
       if let target = try field(key, above) {
+        if let known = pendingByField[target.field] { return known }
         let encoder = FieldEncoder(self, target)
+        pendingByField[target.field] = encoder
         // It is finished after what it lies in.
         target.above?.markFields()
         pending.append(Pending(encoder: encoder, target: target))

@@ -1,3 +1,5 @@
+import Daybook
+
 /// Which rules of a type are for none of its keys, found out while a value of the type is encoded.
 ///
 /// A rule without a key has no effect: of a misspelt `.encrypted` the property would be stored in plain. Which keys a type has is
@@ -13,9 +15,13 @@ final class RuleCheck {
   /// The paths of what is in a field of its own.
   private var stored: Set<String> = []
 
-  init(_ rules: [String], recordType: String) {
+  /// - Throws: `ruleWithoutKey` for a rule of the key that is the record's name, which is no field: `.encrypted` would hide nothing.
+  init(_ rules: [String], recordType: String, recordNameKey: String) throws(RecordCodingError) {
     self.rules = rules.sorted()
     self.recordType = recordType
+    if rules.contains(where: { UTF8Order.equal($0, recordNameKey) }) {
+      throw refusal("A rule in fieldRules is for the key that is the record's name, which is no field.", recordNameKey)
+    }
   }
 
   /// A value asked for a container whose keys are fields.

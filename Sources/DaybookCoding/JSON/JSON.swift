@@ -1,3 +1,17 @@
+import Daybook
+
+/// The name of an object's member, equal by its bytes. As a text it would be hashed by letters: in a name of many marks that takes the
+/// square of their number.
+struct MemberName: Hashable, Sendable {
+  let text: String
+
+  init(_ text: String) { self.text = text }
+
+  static func == (first: MemberName, second: MemberName) -> Bool { UTF8Order.equal(first.text, second.text) }
+
+  func hash(into hasher: inout Hasher) { UTF8Order.combine(text, into: &hasher) }
+}
+
 /// A JSON value that was read. Whole numbers stay whole: a double would lose the last digits of large ones.
 enum JSON: Sendable {
   case null
@@ -8,7 +22,7 @@ enum JSON: Sendable {
   case double(Double)
   case string(String)
   case array([JSON])
-  case object([String: JSON])
+  case object([MemberName: JSON])
 
   /// What it is, for errors.
   var name: String {
@@ -29,7 +43,9 @@ enum JSON: Sendable {
   }
 
   static func number(named name: String) -> Double? {
-    switch name {
+    // To compare texts Swift sorts the marks of a letter, in the square of their number.
+    if name.utf8.count > 9 { return nil }
+    return switch name {
     case "NaN": .nan
     case "Infinity": .infinity
     case "-Infinity": -.infinity
