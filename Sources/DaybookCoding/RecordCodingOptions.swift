@@ -6,6 +6,10 @@
 import Daybook
 
 /// How values become fields and fields values. An encoder and a decoder with the same options understand each other.
+///
+/// Dates, bytes, places and numbers that are none follow their options where they are fields or lists of a record. **Within JSON no
+/// option and no rule changes them**: in structs, in dictionaries, and in lists that have nil, elements of several kinds or lists, a
+/// date is seconds since 2001, bytes are Base64, numbers that are none texts, and a place is what its `Codable` says.
 public struct RecordCodingOptions: Sendable {
   /// How keys are named in a record: they begin with a letter, go on with letters, digits and underscores, and are none of the
   /// system's.
@@ -82,13 +86,13 @@ public struct RecordCodingOptions: Sendable {
 
   /// How keys are named in the record.
   public var keys = KeyStrategy.asIs
-  /// What a date becomes.
+  /// What a date becomes, outside of JSON.
   public var dates = DateStrategy.native
-  /// What bytes become.
+  /// What bytes become, outside of JSON.
   public var data = DataStrategy.bytes
-  /// What becomes of a number that is none.
+  /// What becomes of a number that is none, outside of JSON.
   public var notANumber = NotANumberStrategy.refused
-  /// What a place becomes.
+  /// What a place becomes, outside of JSON.
   public var locations = LocationStrategy.native
   /// What a struct, a dictionary or an enum with payloads becomes.
   public var nested = NestedStrategy.json
@@ -120,15 +124,16 @@ public enum FieldRule: Sendable {
   case flattened
   /// An asset. Bytes are its content; other values are written in the format.
   case asset(RecordCodingOptions.AssetFormat = .json)
-  /// A reference to the value's record, or a list of them. The values are ``RecordEncodable``, or references and IDs.
+  /// A reference to the value's record, or a list of them. The values are ``RecordEncodable``, or references and IDs; a
+  /// list with nil is refused.
   case reference(Record.Reference.Action = .deleteSelf)
   /// The record's parent: a ``RecordEncodable`` value, a reference or an ID.
   case parent
   /// A text like `48.2;16.37`, or a list of them, as a location or a list.
   case locationText
-  /// A date, or a list of them, in this form.
+  /// A date, or a list of them, in this form; not within JSON (``RecordCodingOptions``), as a list with nil is.
   case date(RecordCodingOptions.DateStrategy)
-  /// Bytes, or a list of them, in this form.
+  /// Bytes, or a list of them, in this form; not within JSON (``RecordCodingOptions``), as a list with nil is.
   case data(RecordCodingOptions.DataStrategy)
   /// An encrypted value (``Record/encryptedValues``), which no query sees. Values with keys are JSON; assets and references are refused.
   /// A key whose values are stored plain cannot become encrypted: give it another name.

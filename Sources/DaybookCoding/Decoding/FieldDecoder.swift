@@ -202,7 +202,7 @@ struct FieldDecoder: Decoder {
       guard case .value(.asset(let asset)) = source else { throw mismatch(type) }
       return same(asset, as: T.self)
     }
-    // A reference and an identity: within JSON as they write themselves.
+    // A reference and an identity: within JSON as they write themselves, as everything there (JSONSlotEncoder).
     switch source {
     case .value(.reference(let reference)):
       return T.self == Record.ID.self ? reference.id as! T : reference as! T
@@ -213,6 +213,7 @@ struct FieldDecoder: Decoder {
   }
 
   private func date() throws -> Date {
+    // Options and rules do not reach into JSON.
     if case .json = source { return Date(timeIntervalSinceReferenceDate: try double(Date.self)) }
     var strategy = scope.options.dates
     if case .date(let own)? = target.rule { strategy = own }
@@ -277,6 +278,7 @@ struct FieldDecoder: Decoder {
     case .value(.int(let number)): return Decimal(number)
     default:
       let text = try string(Decimal.self)
+      if case .json = source, JSON.number(named: text)?.isNaN == true { return .nan }
       if case .text(text) = scope.options.notANumber { return .nan }
       guard let decimal = DecimalText.decimal(of: text) else { throw corrupted("The text is not a number.") }
       return decimal

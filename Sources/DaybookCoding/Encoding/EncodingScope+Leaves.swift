@@ -191,16 +191,24 @@ extension EncodingScope {
     return reference
   }
 
-  /// The reference to a value that is a record of its own; nil when it is to be part of this one.
-  func reference<T: Encodable>(to value: T, _ target: FieldTarget) throws -> Record.Reference? {
-    var action = Record.Reference.Action.deleteSelf
+  /// A value that is a record of its own; nil when it is to be part of this one.
+  func referred<T: Encodable>(_ value: T, _ target: FieldTarget) -> (any RecordEncodable)? {
     switch target.rule {
-    case .reference(let own)?: action = own
-    case .parent?: action = .none
+    case .reference?, .parent?: break
     case nil: if graph == nil { return nil }
     default: return nil
     }
-    guard let referred = value as? any RecordEncodable else { return nil }
+    return value as? any RecordEncodable
+  }
+
+  /// The reference to a value that is a record of its own.
+  func reference(of referred: any RecordEncodable, _ target: FieldTarget) throws -> Record.Reference {
+    let action: Record.Reference.Action =
+      switch target.rule {
+      case .reference(let own)?: own
+      case .parent?: .none
+      default: .deleteSelf
+      }
     do {
       // What is new belongs to the zone of what refers to it.
       let zone = fields.id.zone

@@ -289,12 +289,12 @@ final class EncodingScope: CodingScope {
       return
     }
     // A list may be JSON although a record has a list for it.
-    if !(T.self is any ListOfElements.Type && isJSONList(T.self, target)), let leaf = try leaf(value, target) {
+    if !isJSONList(T.self, target), let leaf = try leaf(value, target) {
       try store(leaf, target)
       return
     }
-    if let reference = try reference(to: value, target) {
-      try store(.reference(reference), target)
+    if let referred = referred(value, target) {
+      try store(.reference(try reference(of: referred, target)), target)
       return
     }
     if let format = assetFormat(target), format != .json {
@@ -342,10 +342,10 @@ final class EncodingScope: CodingScope {
   }
 
   /// Whether the rule says so of a list. Lists of contents are lists of assets.
-  private func isJSONList(_ type: Any.Type, _ target: FieldTarget) -> Bool {
+  func isJSONList(_ type: Any.Type, _ target: FieldTarget) -> Bool {
     switch target.rule {
-    case .json?: true
-    case .asset?: type != [Data].self && type != [URL].self && type != [Asset].self
+    case .json?: type is any ListOfElements.Type
+    case .asset?: type is any ListOfElements.Type && type != [Data].self && type != [URL].self && type != [Asset].self
     default: false
     }
   }

@@ -9,6 +9,8 @@ final class FieldEncoder: Encoder {
     case value(Record.Value)
     /// A number that only JSON has room for.
     case unsigned(UInt64)
+    /// An element that is a record of its own, if the whole list is one of references.
+    case referred(any RecordEncodable)
     case list(ListEncoding)
     case json(JSONSlot)
     case flattened
@@ -81,11 +83,14 @@ final class FieldEncoder: Encoder {
     default: scope.fail(isFilled)
     }
     let slot = JSONSlot()
+    slot.isUnordered = isUnordered
     if case .empty = state { state = .json(slot) }
     return JSONSlotEncoder(slot: slot, scope: scope, step: step)
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    // A list within a list has no other place.
+    if isElement || isJSONAlone { return slotEncoder().unkeyedContainer() }
     switch state {
     case .list(let list): return ListEncodingContainer(list: list, encoder: self)
     case .empty: break
@@ -113,6 +118,12 @@ final class FieldEncoder: Encoder {
     state = value.map { .value($0) } ?? .removed
   }
 
+  private func set(_ referred: any RecordEncodable) throws {
+    guard isElement else { return try set(.reference(try scope.reference(of: referred, target))) }
+    guard case .empty = state else { throw isFilled }
+    state = .referred(referred)
+  }
+
   fileprivate func set(integer number: some FixedWidthInteger) throws {
     if isElement, let large = UInt64(exactly: number), large > UInt64(Int64.max) {
       guard case .empty = state else { throw isFilled }
@@ -124,8 +135,8 @@ final class FieldEncoder: Encoder {
 
   fileprivate func encode<T: Encodable>(_ value: T) throws {
     if let number = largeNumber(value) { return try set(integer: number) }
-    if let leaf = try scope.leaf(value, target) { return try set(leaf) }
-    if let reference = try scope.reference(to: value, target) { return try set(.reference(reference)) }
+    if !scope.isJSONList(T.self, target), let leaf = try scope.leaf(value, target) { return try set(leaf) }
+    if let referred = scope.referred(value, target) { return try set(referred) }
     if value is any UnorderedElements { isUnordered = true }
     if value is any KeyedElements { step.isOfDictionary = true }
     try scope.nesting(step) { try value.encode(to: self) }
@@ -143,16 +154,28 @@ final class FieldEncoder: Encoder {
     case .unsigned(let number): return .value(try scope.integer(number, target))
     case .flattened: return .flattened
     case .json(let slot): return .json(slot.text())
-    case .list(let list):
-      if list.elements.isEmpty {
-        if isJSONAlone { return .json(Array("[]".utf8)) }
-        return emptyList.map { .value($0) } ?? .json(Array("[]".utf8))
-      }
-      if !isJSONAlone, let values = list.values, let whole = ListValue.list(of: values) {
-        return .value(isUnordered ? whole.sortedList : whole)
-      }
-      return .json(try slot(of: list).text())
+    case .referred(let value): return .value(.reference(try scope.reference(of: value, target)))
+    case .list(let list): return try result(of: list)
     }
+  }
+
+  private func result(of list: ListEncoding) throws -> Result {
+    if list.elements.isEmpty {
+      if let emptyList { return .value(emptyList) }
+      return isOfReferences ? .value(.references([])) : .json(Array("[]".utf8))
+    }
+    if let values = try list.values(in: scope), let whole = ListValue.list(of: values) {
+      return .value(isUnordered ? whole.sortedList : whole)
+    }
+    if isOfReferences {
+      throw target.error(.unsupportedValue, "A list of references has no room for nil, other values or lists.")
+    }
+    let slot = JSONSlot(.array)
+    slot.isUnordered = isUnordered
+    for (index, element) in list.elements.enumerated() {
+      slot.append(try element.slot(scope, PathStep(PlainKey(intValue: index), after: step)))
+    }
+    return .json(slot.text())
   }
 
   /// Whether the rule says that even a list of plain values is JSON.
@@ -163,39 +186,25 @@ final class FieldEncoder: Encoder {
     }
   }
 
-  /// The same as an element of a list.
-  func element() throws -> ListEncoding.Element {
+  private var isOfReferences: Bool { if case .reference? = target.rule { true } else { false } }
+
+  /// What a value that was encoded here is as an element of a list.
+  func element(of value: any Encodable) throws -> ListEncoding.Element {
     switch state {
     case .empty: throw target.error(.unsupportedValue, "The type did not encode a value.")
     case .removed: return .null
-    case .value(let value): return .value(value)
+    case .value(let made): return .value(made, of: value)
     case .unsigned(let number): return .unsigned(number)
+    case .referred(let record): return .referred(record, target, of: value)
     case .json(let slot): return .json(slot)
-    case .list(let list): return .json(try slot(of: list))
-    // Elements are never flattened.
-    case .flattened: return .null
+    // Elements are never flattened, and their lists are JSON.
+    case .list, .flattened: return .null
     }
-  }
-
-  private func slot(of list: ListEncoding) throws -> JSONSlot {
-    let slot = JSONSlot(.array)
-    slot.isUnordered = isUnordered
-    for (index, element) in list.elements.enumerated() {
-      switch element {
-      case .null: slot.append(JSONSlot(.null))
-      case .unsigned(let number): slot.append(JSONSlot(.unsigned(number)))
-      case .json(let element): slot.append(element)
-      case .value(let value):
-        let step = PathStep(PlainKey(intValue: index), after: step)
-        slot.append(try scope.slot(of: value, step))
-      }
-    }
-    return slot
   }
 }
 
 /// A number that JSON has room for and a record has not; nil for any other value. Generic code encodes numbers as any type.
-private func largeNumber<T>(_ value: T) -> UInt64? {
+func largeNumber<T>(_ value: T) -> UInt64? {
   let number: UInt64
   if T.self == UInt64.self {
     number = value as! UInt64
@@ -205,100 +214,6 @@ private func largeNumber<T>(_ value: T) -> UInt64? {
     return nil
   }
   return number > UInt64(Int64.max) ? number : nil
-}
-
-/// The elements of a list while a type encodes them.
-final class ListEncoding {
-  enum Element {
-    case value(Record.Value)
-    case unsigned(UInt64)
-    case null
-    case json(JSONSlot)
-  }
-
-  private(set) var elements: [Element] = []
-
-  func append(_ element: Element) { elements.append(element) }
-
-  /// The elements, if all are values of records.
-  var values: [Record.Value]? {
-    var values: [Record.Value] = []
-    values.reserveCapacity(elements.count)
-    for element in elements {
-      guard case .value(let value) = element else { return nil }
-      values.append(value)
-    }
-    return values
-  }
-}
-
-/// The container of the elements.
-struct ListEncodingContainer: UnkeyedEncodingContainer {
-  let list: ListEncoding
-  let encoder: FieldEncoder
-
-  var codingPath: [any CodingKey] { encoder.codingPath }
-  var count: Int { list.elements.count }
-  private var scope: EncodingScope { encoder.scope }
-
-  /// The place of the next element: it has the rules of the list.
-  private var target: FieldTarget {
-    FieldTarget(
-      field: encoder.target.field, key: PlainKey(intValue: count), above: encoder.step, rule: encoder.target.rule)
-  }
-
-  func encodeNil() throws { list.append(.null) }
-  func encode(_ value: Bool) throws { list.append(.value(.int(value ? 1 : 0))) }
-  func encode(_ value: String) throws { list.append(.value(.string(value))) }
-  func encode(_ value: Double) throws { list.append(.value(try scope.number(value, target))) }
-  func encode(_ value: Float) throws { list.append(.value(try scope.number(Double(value), target))) }
-  private func encode(integer value: some FixedWidthInteger) throws {
-    if let large = UInt64(exactly: value), large > UInt64(Int64.max) {
-      list.append(.unsigned(large))
-    } else {
-      list.append(.value(try scope.integer(value, target)))
-    }
-  }
-  func encode(_ value: Int) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: Int8) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: Int16) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: Int32) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: Int64) throws { list.append(.value(.int(value))) }
-  func encode(_ value: Int128) throws { try encode(integer: value) }
-  func encode(_ value: UInt) throws { try encode(integer: value) }
-  func encode(_ value: UInt8) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: UInt16) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: UInt32) throws { list.append(.value(.int(Int64(value)))) }
-  func encode(_ value: UInt64) throws { try encode(integer: value) }
-  func encode(_ value: UInt128) throws { try encode(integer: value) }
-
-  func encode<T: Encodable>(_ value: T) throws {
-    if let number = largeNumber(value) { return list.append(.unsigned(number)) }
-    let target = target
-    // A list within the list is JSON, which has room for more than a list of the record.
-    if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, target), leaf.elementCount == nil {
-      return list.append(.value(leaf))
-    }
-    if let reference = try scope.reference(to: value, target) { return list.append(.value(.reference(reference))) }
-    let element = FieldEncoder(scope, target, isElement: true)
-    element.isUnordered = value is any UnorderedElements
-    try scope.nesting(element.step) { try value.encode(to: element) }
-    list.append(try element.element())
-  }
-
-  /// An element that is encoded later than those after it.
-  private func pendingElement() -> JSONSlotEncoder {
-    let slot = JSONSlot()
-    let step = scope.step(PlainKey(intValue: count), after: encoder.step)
-    list.append(.json(slot))
-    return JSONSlotEncoder(slot: slot, scope: scope, step: step)
-  }
-
-  func nestedContainer<Nested: CodingKey>(keyedBy keyType: Nested.Type) -> KeyedEncodingContainer<Nested> {
-    pendingElement().container(keyedBy: keyType)
-  }
-  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { pendingElement().unkeyedContainer() }
-  func superEncoder() -> any Encoder { pendingElement() }
 }
 
 /// The container of a field that is one value.

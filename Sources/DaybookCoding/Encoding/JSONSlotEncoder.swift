@@ -5,7 +5,12 @@
 #endif
 import Daybook
 
-/// The encoder of a value within JSON text.
+/// The encoder of a value within JSON text: a struct, a dictionary, a list with nil, of several kinds or of lists.
+///
+/// **What is within JSON has one form, which no option and no rule changes**: dates are seconds since 2001, bytes Base64, numbers
+/// that are none texts, and every other type is what its own `encode(to:)` makes of it, also a place, an ID, a `Record.Value`, a type
+/// that is `RecordValueConvertible`, and one that would be a record of its own elsewhere. So ``FieldDecoder`` reads JSON without
+/// asking what it was written with, and a value is the same in a struct and in a list. A file cannot lie here.
 struct JSONSlotEncoder: Encoder {
   let slot: JSONSlot
   let scope: EncodingScope
@@ -169,33 +174,4 @@ private struct JSONArrayContainer: UnkeyedEncodingContainer {
   }
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
   func superEncoder() -> any Encoder { element() }
-}
-
-extension EncodingScope {
-  /// A value of a record within JSON: for lists whose elements are of several kinds.
-  func slot(of value: Record.Value, _ step: PathStep) throws -> JSONSlot {
-    if let count = value.elementCount {
-      let list = JSONSlot(.array)
-      for index in 0..<count {
-        list.append(
-          try slot(of: ListValue.element(index, of: value), PathStep(PlainKey(intValue: index), after: step)))
-      }
-      return list
-    }
-    let slot = JSONSlot()
-    let encoder = JSONSlotEncoder(slot: slot, scope: self, step: step)
-    switch value {
-    case .string(let text): try encoder.encode(text)
-    case .int(let number): try encoder.encode(number)
-    case .double(let number): try encoder.encode(number)
-    case .bytes(let bytes): try encoder.encode(bytes)
-    case .date(let date): try encoder.encode(date)
-    case .location(let target): try encoder.encode(target)
-    case .asset(let asset): try encoder.encode(asset)
-    case .reference(let reference): try encoder.encode(reference)
-    // Lists are above.
-    default: break
-    }
-    return slot
-  }
 }
