@@ -64,6 +64,7 @@ struct JSONListOptionTests {
     #expect(try stored([Date?.some(day)], options) == [day])
     #expect(try stored([[day], []], options) == [[day], []])
     #expect(try stored([day..<day + 5], options) == [day..<day + 5])
+    #expect(try stored(Set([day, day + 1]), options) == [day, day + 1])
   }
 
   @Test("a rule for dates does not move those that are JSON")

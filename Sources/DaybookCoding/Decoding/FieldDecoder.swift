@@ -215,9 +215,7 @@ struct FieldDecoder: Decoder {
   private func date() throws -> Date {
     // Options and rules do not reach into JSON.
     if case .json = source { return Date(timeIntervalSinceReferenceDate: try double(Date.self)) }
-    var strategy = scope.options.dates
-    if case .date(let own)? = target.rule { strategy = own }
-    switch strategy {
+    switch dateStrategy {
     case .native:
       guard case .value(.date(let date)) = source else { throw mismatch(Date.self) }
       return date
@@ -230,6 +228,10 @@ struct FieldDecoder: Decoder {
       guard case .value(let value) = source else { throw mismatch(Date.self) }
       do { return try decode(value) } catch { throw RecordCodingError(error, in: scope.base + target.path) }
     }
+  }
+
+  private var dateStrategy: RecordCodingOptions.DateStrategy {
+    if case .date(let own)? = target.rule { own } else { scope.options.dates }
   }
 
   private func url() throws -> URL {
@@ -304,7 +306,9 @@ struct FieldDecoder: Decoder {
   private func native<T: Decodable>(_ value: Record.Value, _ type: T.Type) throws -> T? {
     // Through an optional the cast would not see what the options say.
     guard let convertible = T.self as? any RecordValueConvertible.Type else { return nil }
-    if T.self == [Date].self, case .native = scope.options.dates {} else if T.self == [Date].self { return nil }
+    if T.self == [Date].self || T.self == Set<Date>.self {
+      guard case .native = dateStrategy else { return nil }
+    }
     return convertible.init(recordValue: value) as? T
   }
 

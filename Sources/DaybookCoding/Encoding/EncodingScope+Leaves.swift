@@ -59,6 +59,16 @@ extension EncodingScope {
       if case .native = options.locations { return .locations(same(value, as: [Location].self)) }
       return try typed(same(value, as: [Location].self).map { try location($0, target) }, target)
     }
+    if T.self == Set<Date>.self { return try sorted(same(value, as: Set<Date>.self), target) }
+    if T.self == Set<Double>.self { return try sorted(same(value, as: Set<Double>.self), target) }
+    if T.self == Set<Float>.self { return try sorted(same(value, as: Set<Float>.self), target) }
+    if T.self == Set<Location>.self { return try sorted(same(value, as: Set<Location>.self), target) }
+    if T.self == Set<Record.Reference>.self { return try sorted(same(value, as: Set<Record.Reference>.self), target) }
+    if T.self == Set<Data>.self {
+      // Assets have no order of their own.
+      let contents = same(value, as: Set<Data>.self).sorted { $0.lexicographicallyPrecedes($1) }
+      return try list(contents, target)?.sortedList
+    }
     if T.self == [Record.ID].self {
       let action = action(target)
       return .references(
@@ -68,6 +78,10 @@ extension EncodingScope {
       return .references(try same(value, as: [Record.Reference].self).map { try checked($0, target) })
     }
     return nil
+  }
+
+  private func sorted<Element>(_ elements: Set<Element>, _ target: FieldTarget) throws -> Record.Value? {
+    try list(Array(elements), target)?.sortedList
   }
 
   /// A list of values that are all of one kind.
