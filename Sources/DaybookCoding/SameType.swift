@@ -42,3 +42,12 @@ enum UsualType {
     }
   }
 }
+
+extension Float {
+  /// The nearest to a double; nil where that would be an infinity in the place of a number.
+  @inline(__always)
+  init?(finite number: Double) {
+    self.init(number)
+    if isInfinite, number.isFinite { return nil }
+  }
+}

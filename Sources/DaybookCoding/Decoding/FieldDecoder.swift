@@ -309,6 +309,8 @@ struct FieldDecoder: Decoder {
     if T.self == [Date].self || T.self == Set<Date>.self {
       guard case .native = dateStrategy else { return nil }
     }
+    // Their own code asks for each number, which may be too large.
+    if T.self == Float.self || T.self == [Float].self || T.self == Set<Float>.self { return nil }
     return convertible.init(recordValue: value) as? T
   }
 
@@ -350,7 +352,10 @@ extension FieldDecoder: SingleValueDecodingContainer {
   }
   func decode(_ type: String.Type) throws -> String { try string(type) }
   func decode(_ type: Double.Type) throws -> Double { try double(type) }
-  func decode(_ type: Float.Type) throws -> Float { Float(try double(type)) }
+  func decode(_ type: Float.Type) throws -> Float {
+    guard let number = Float(finite: try double(type)) else { throw corrupted("The number does not fit into Float.") }
+    return number
+  }
   func decode(_ type: Int.Type) throws -> Int { try integer(type) }
   func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
   func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }

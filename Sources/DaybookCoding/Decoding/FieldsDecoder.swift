@@ -107,6 +107,15 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
+  private func float(_ number: Double, _ key: Key) throws -> Float {
+    guard let float = Float(finite: number) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: DaybookCoding.codingPath(above, key), debugDescription: "The number does not fit into Float."))
+    }
+    return float
+  }
+
+  @inline(__always)
   private func integer<I: FixedWidthInteger>(_ value: Record.Value, _ key: Key) throws -> I {
     guard case .int(let number) = value else { return try integerName(value, key) }
     guard let exact = I(exactly: number) else {
@@ -158,7 +167,9 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try plainBool(key) ?? bool(present(key), key) }
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try plainString(key) ?? string(present(key), key) }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try plainDouble(key) ?? double(present(key), key) }
-  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try plainDouble(key) ?? double(present(key), key)) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
+    try float(try plainDouble(key) ?? double(present(key), key), key)
+  }
   func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try plainInteger(key, type) ?? integer(present(key), key) }
   func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try plainInteger(key, type) ?? integer(present(key), key) }
   func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try plainInteger(key, type) ?? integer(present(key), key) }
@@ -227,9 +238,9 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try scope.value(key, above).map { try double($0, key) }
   }
   func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-    if let value = plainDouble(key).map({ Float($0) }) { return value }
+    if let value = plainDouble(key) { return try float(value, key) }
     if isPlainlyAbsent(key) { return nil }
-    return try scope.value(key, above).map { Float(try double($0, key)) }
+    return try scope.value(key, above).map { try float(double($0, key), key) }
   }
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
     if let value = plainInteger(key, type) { return value }
