@@ -155,6 +155,7 @@ final class EncodingScope: CodingScope {
   func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
     if isPlainlyWritten, above == nil, isWritten(value, key.stringValue) { return }
     guard let target = try field(key, above) else { return try checkName(value, key, above) }
+    if target.rule != nil { try target.checkEffect(on: value) }
     try store(value, target)
   }
 
@@ -290,6 +291,7 @@ final class EncodingScope: CodingScope {
     }
     // A list may be JSON although a record has a list for it.
     if !isJSONList(T.self, target), let leaf = try leaf(value, target) {
+      if target.rule != nil { try target.checkEffect(on: leaf, of: T.self) }
       try store(leaf, target)
       return
     }
@@ -329,7 +331,9 @@ final class EncodingScope: CodingScope {
   private func finish(_ encoder: FieldEncoder, _ target: FieldTarget) throws {
     switch try encoder.result() {
     case .nothing: try remove(target, mayHaveKeys: true)
-    case .value(let value): try store(value, target)
+    case .value(let value):
+      if case .reference? = target.rule { try target.checkEffect(on: value) }
+      try store(value, target)
     case .json(let text):
       let data = Data(text)
       if assetFormat(target) != nil { try store(.asset(Asset(data: data)), target) } else { try store(.bytes(data), target) }

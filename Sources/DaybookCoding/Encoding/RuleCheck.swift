@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import Daybook
 
 /// Which rules of a type are for none of its keys, found out while a value of the type is encoded.
@@ -72,5 +77,30 @@ final class RuleCheck {
 
   private func refusal(_ sentence: String, _ rule: String) -> RecordCodingError {
     RecordCodingError(.ruleWithoutKey, sentence, facts: .init(recordType: recordType, key: rule))
+  }
+}
+
+extension FieldTarget {
+  /// Refuses a rule that would have no effect on a value which has a form of its own, as a text or a number.
+  func checkEffect(on value: Record.Value, of type: Any.Type = Any.self) throws {
+    switch rule {
+    case .json?:
+      throw error(.unsupportedValue, "The rule json is for lists and values with keys: put the value into a struct.")
+    case .asset?:
+      // The files of URLs are assets, other addresses texts as everywhere.
+      if type == URL.self || type == [URL].self || value.elementCount == 0 { return }
+      switch value {
+      case .asset, .assets: return
+      default:
+        throw error(
+          .unsupportedValue, "The rule asset is for bytes, files, lists and values with keys: put the value into a struct.")
+      }
+    case .reference?:
+      switch value {
+      case .reference, .references: return
+      default: throw error(.unsupportedValue, "The rule reference is for values that are RecordEncodable, references and IDs.")
+      }
+    default: return
+    }
   }
 }
