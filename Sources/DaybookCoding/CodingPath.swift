@@ -9,6 +9,8 @@ final class PathStep {
   private(set) var hasFields = false
   /// What is below are the values of a dictionary.
   var isOfDictionary = false
+  /// What is below is a case of an enum, which is found by its field alone.
+  var isOfEnum = false
 
   init(_ key: any CodingKey, after parent: PathStep?, prefix: String = "") {
     self.parent = parent

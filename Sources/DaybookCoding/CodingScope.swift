@@ -86,7 +86,7 @@ class CodingScope {
     }
     return .field(
       FieldTarget(
-        field: (above?.prefix ?? "") + options.field(of: name), key: key, above: above, rule: rule,
+        field: (above?.prefix ?? "") + options.spelling(of: key), key: key, above: above, rule: rule,
         fallback: fallback))
   }
 

@@ -5,11 +5,14 @@ import Daybook
 struct FlattenedFields: Sendable {
   /// A value whose fields are beside those of others.
   private struct Part: Sendable {
+    let path: [String]
     /// The keys that lead to it, the innermost first, each with what is in front of the names of those beside it.
     let owners: [(key: any CodingKey, prefix: String)]
     let prefix: String
     /// The keys that it has; nil where any may be.
     let keys: (any CodingKey.Type)?
+    /// Nothing of the value is left.
+    let isGone: Bool
   }
 
   private let options: RecordCodingOptions
@@ -21,14 +24,14 @@ struct FlattenedFields: Sendable {
 
   /// A field that is below a value's step and of its keys is the value's; those that it does not name go.
   /// - Parameter keys: nil where any field below may be its own.
-  mutating func add(_ keys: (any CodingKey.Type)?, below step: PathStep?) {
+  mutating func add(_ keys: (any CodingKey.Type)?, below: PathStep?, isGone: Bool) {
     var owners: [(key: any CodingKey, prefix: String)] = []
-    var next = step
+    var next = below
     while let step = next {
       owners.append((step.key, step.parent?.prefix ?? ""))
       next = step.parent
     }
-    parts.append(Part(owners: owners, prefix: step?.prefix ?? "", keys: keys))
+    parts.append(Part(path: pathTexts(below), owners: owners, prefix: below?.prefix ?? "", keys: keys, isGone: isGone))
   }
 
   mutating func setClaimed(_ fields: some Sequence<String>) { claimed = Set(fields) }
@@ -36,10 +39,32 @@ struct FlattenedFields: Sendable {
   private func isLeftOver(_ field: String) -> Bool {
     !claimed.contains(field)
       && parts.contains { part in
-        field.utf8.starts(with: part.prefix.utf8)
-          && part.owners.allSatisfy { options.isField(field, of: $0.key, after: $0.prefix) }
-          && part.keys.map { options.isField(field, after: part.prefix, ofAKeyOf: $0) } ?? true
+        guard isBelow(field, part) else { return false }
+        // Where keys cannot be found by their fields, a value that is gone takes all with it that begin as its own do: it would come back.
+        guard let keys = part.keys, !part.isGone || options.canFindKeys(of: keys) else { return true }
+        return options.isField(field, after: part.prefix, ofAKeyOf: keys)
       }
+  }
+
+  private func isBelow(_ field: String, _ part: Part) -> Bool {
+    field.utf8.starts(with: part.prefix.utf8)
+      && part.owners.allSatisfy { options.isField(field, of: $0.key, after: $0.prefix) }
+  }
+
+  /// A field that decoding would take for one of another value than the value of its key; the first, with the path of that other.
+  /// - Parameter paths: the fields that were encoded, with the paths of their keys.
+  func misread(_ paths: [String: [String]]) -> (field: String, path: [String], other: [String])? {
+    let beginnings = Dictionary(grouping: parts) { $0.prefix }
+    var found: (field: String, path: [String], other: [String])?
+    for (field, path) in paths where found.map({ field < $0.field }) ?? true {
+      for end in field.indices where field[end] == "_" {
+        for part in beginnings[String(field[...end]), default: []] where !path.starts(with: part.path) && isBelow(field, part) {
+          if let keys = part.keys, !options.isField(field, after: part.prefix, ofAKeyOf: keys) { continue }
+          found = (field, path, part.path)
+        }
+      }
+    }
+    return found
   }
 
   /// Takes the fields of a stored record out of one that is to be saved over it.

@@ -98,7 +98,8 @@ struct PropertyFields {
     case .json?, .flattened?, .asset?, .locationText?, .date?, .data?: throw coded(property)
     }
     if property == "systemFields" { throw hasNoField(property) }
-    return .init(key: options.field(of: property), fallback: fallback)
+    let isData = keys.map { RecordCodingOptions.isData($0) } ?? false
+    return .init(key: isData ? property : options.field(of: property), fallback: fallback)
   }
 
   /// The field of a property, for an order or an index.

@@ -16,9 +16,10 @@ public struct RecordCodingOptions: Sendable {
   public enum KeyStrategy: Sendable {
     /// As the coding key says.
     case asIs
-    /// `firstName` as `first_name`.
+    /// `firstName` as `first_name`. Keys of dictionaries are data, and stay as they are.
     case snakeCase
-    /// The text of a coding key to the field's. Two keys of one value must not become the same field: that is refused.
+    /// The text of a coding key to the field's. Two keys of one value must not become the same field: that is refused. So is a case of
+    /// an enum that is not found by its spelling; it is where the enum's `CodingKeys` are `CaseIterable`.
     case custom(@Sendable (String) -> String)
   }
 
@@ -192,21 +193,6 @@ extension RecordCodingOptions {
         if isAfterSmall || isBeforeSmall { result.append("_") }
       }
       result += character.lowercased()
-    }
-    return result
-  }
-
-  /// `first_name` becomes `firstName`: a guess, good only if the way back leads to the same field.
-  static func camelCase(_ field: String) -> String {
-    var result = ""
-    var isNext = false
-    for character in field {
-      if character == "_", !result.isEmpty {
-        isNext = true
-      } else {
-        result += isNext ? character.uppercased() : String(character)
-        isNext = false
-      }
     }
     return result
   }

@@ -368,7 +368,8 @@ struct HostileTypeTests {
     #expect(try RecordDecoder().decode(Everything.self, from: record).found == ["one": 1, "two_words": 2])
     var options = RecordCodingOptions()
     options.keys = .snakeCase
-    #expect(try RecordDecoder(options: options).decode(Everything.self, from: record).found == ["one": 1, "twoWords": 2])
+    // Keys that may be any text are data: of two that are spelled alike one would be lost.
+    #expect(try RecordDecoder(options: options).decode(Everything.self, from: record).found == ["one": 1, "two_words": 2])
   }
 
   @Test("errors of a type's own code keep their cause, and swallowed ones do no harm")

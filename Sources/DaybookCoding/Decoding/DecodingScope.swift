@@ -88,49 +88,59 @@ final class DecodingScope: CodingScope {
     }
   }
 
+  /// The names of all fields, in the order of their bytes: what begins alike is together.
+  private lazy var names = fields.fields.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+
+  /// The fields whose names begin with a text.
+  private func names(beginningWith text: String) -> some Sequence<String> {
+    var (low, high) = (0, names.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if names[middle].utf8.lexicographicallyPrecedes(text.utf8) { low = middle + 1 } else { high = middle }
+    }
+    return names[low...].prefix { $0.utf8.starts(with: text.utf8) }
+  }
+
   /// Whether there is a field of a flattened value, plain or encrypted, or its mark.
   func hasFields(_ target: FieldTarget) -> Bool {
     let prefix = target.above?.prefix ?? ""
-    return fields.fields.contains {
-      options.isField($0, of: target.key, after: prefix) && options.isField($0, below: target.above)
+    func isOwn(_ field: String) -> Bool {
+      options.isField(field, of: target.key, after: prefix) && options.isField(field, below: target.above)
     }
+    let mark = names(beginningWith: target.field).first { _ in true }
+    if let mark, mark.equalsBytes(of: target.field), isOwn(mark) { return true }
+    return names(beginningWith: target.field + "_").contains(where: isOwn)
   }
 
   /// The keys that there are fields for, of those that the key type has.
   func keys<Key: CodingKey>(_ above: PathStep?) -> [Key] {
+    if !RecordCodingOptions.isOpen(Key.self), let all = Key.self as? any CaseIterable.Type {
+      return RecordCodingOptions.cases(of: all).compactMap { $0 as? Key }.filter { contains($0, above) }
+    }
     let prefix = above?.prefix ?? ""
     var known: Set<String> = []
     var keys: [Key] = []
-    @discardableResult
-    func add(_ key: Key?) -> Bool {
-      guard let key, contains(key, above) else { return false }
-      if known.insert(key.stringValue).inserted { keys.append(key) }
+    func isAdded(_ key: Key) -> Bool {
+      if known.contains(key.stringValue) { return true }
+      guard contains(key, above) else { return false }
+      known.insert(key.stringValue)
+      keys.append(key)
       return true
     }
-    if let all = Key.self as? any CaseIterable.Type {
-      for case let key as Key in cases(all) { add(key) }
-    }
-    // Which key has a field is known the other way round only: what could be it is tried.
-    for field in fields.fields where field.utf8.starts(with: prefix.utf8) && options.isField(field, below: above) {
-      let name = String(field.dropFirst(prefix.count))
-      if case .asIs = options.keys {
-        if add(Key(stringValue: name)) { continue }
-      } else if add(Key(stringValue: RecordCodingOptions.camelCase(name))) || add(Key(stringValue: name)) {
-        continue
-      }
-      // A field of a flattened value: its key is one of the beginnings.
-      for (index, character) in zip(name.indices, name) where character == "_" {
-        if let key = Key(stringValue: String(name[..<index])), case .field(let target) = meaning(key, above),
-          isFlattened(target)
-        {
-          add(key)
+    for field in names(beginningWith: prefix) where options.isField(field, below: above) {
+      let name = field.dropFirst(prefix.count)
+      // The longest key comes first: it is the one that the field belongs to.
+      for beginning in RecordCodingOptions.beginnings(of: name).reversed() {
+        guard let key = options.key(spelled: String(beginning), of: Key.self) else { continue }
+        if beginning.endIndex < name.endIndex {
+          // A field below a key is one of a flattened value.
+          guard case .field(let target) = meaning(key, above), isFlattened(target) else { continue }
         }
+        if isAdded(key) { break }
       }
     }
     return keys
   }
-
-  private func cases<C: CaseIterable>(_ type: C.Type) -> [Any] { type.allCases.map { $0 } }
 }
 
 /// Where the value of a decoder comes from.

@@ -71,14 +71,15 @@ final class EncodingScope: CodingScope {
   }
 
   private func finishFlattened() throws {
+    try checkAreFound(owners)
     flattened?.setClaimed(owners.keys)
     if let flattened, fields.keepsEqualValues { try fields.clear(flattened) }
   }
 
   /// Fields below a step are those of a flattened value, which may name fewer of them than are stored.
-  func markFlattened(_ keys: (any CodingKey.Type)?, below step: PathStep?) {
+  func markFlattened(_ keys: (any CodingKey.Type)?, below step: PathStep?, isGone: Bool = false) {
     if flattened == nil { flattened = FlattenedFields(options: options) }
-    flattened?.add(keys, below: step)
+    flattened?.add(keys, below: step, isGone: isGone)
   }
 
   private func checkSize() throws {
@@ -123,6 +124,7 @@ final class EncodingScope: CodingScope {
         .keyCollision, "Two keys of the value have one field.", path: path,
         facts: .init(key: target.field, found: owner.joined(separator: ".")))
     }
+    try checkIsFound(target, isOfEnum: target.above?.isOfEnum ?? isOfEnum)
   }
 
   // MARK: writing
@@ -251,7 +253,7 @@ final class EncodingScope: CodingScope {
         try fields.remove(target.field)
         if mayHaveKeys, isFlattened(target) {
           let step = step(target.key, after: target.above, prefix: target.field + "_")
-          markFlattened(KeyProbe.keys(of: type, userInfo: userInfo), below: step)
+          markFlattened(KeyProbe.keys(of: type, userInfo: userInfo), below: step, isGone: true)
         }
       }
     } catch { throw target.error(error) }
@@ -306,6 +308,7 @@ final class EncodingScope: CodingScope {
     let encoder = FieldEncoder(self, target)
     if value is any UnorderedElements { encoder.isUnordered = true }
     if value is any KeyedElements { encoder.step.isOfDictionary = true }
+    if isFlattened(target), TypeMemory.isOfEnum(value) { encoder.step.isOfEnum = true }
     try nesting(encoder.step) { try value.encode(to: encoder) }
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
     try finish(encoder, target)

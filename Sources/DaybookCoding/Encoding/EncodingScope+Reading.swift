@@ -1,0 +1,28 @@
+import Daybook
+
+/// Reading goes by the fields alone: what would not be found again is not written.
+extension EncodingScope {
+  /// - Parameter isOfEnum: the key is that of a case, which decoding does not ask for by its name.
+  func checkIsFound(_ target: FieldTarget, isOfEnum: Bool) throws {
+    guard options.isField(target.field, below: target.above) else { throw isOfAnotherKey(target) }
+    guard isOfEnum else { return }
+    guard let found = options.keyFound(for: target.key) else {
+      throw target.error(
+        .invalidKey, "The case is not found by the spelling of its key; the CodingKeys of the enum can be CaseIterable.")
+    }
+    if found.stringValue != target.key.stringValue { throw isOfAnotherKey(target) }
+  }
+
+  private func isOfAnotherKey(_ target: FieldTarget) -> RecordCodingError {
+    target.error(.keyCollision, "The field of the key would be read as one of another key.")
+  }
+
+  /// After the whole value was encoded.
+  /// - Parameter paths: its fields, with the paths of their keys.
+  func checkAreFound(_ paths: [String: [String]]) throws(RecordCodingError) {
+    guard let misread = flattened?.misread(paths) else { return }
+    throw RecordCodingError(
+      .keyCollision, "The field of the key would be read as one of another value.", path: misread.path,
+      facts: .init(key: misread.field, found: misread.other.joined(separator: ".")))
+  }
+}
