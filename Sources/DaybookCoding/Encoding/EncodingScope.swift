@@ -37,7 +37,9 @@ final class EncodingScope: CodingScope {
   /// Finds rules without a key; nil for types without rules, and for those whose rules are known to have their keys.
   var ruleCheck: RuleCheck?
   /// The value itself is an enum: of another case it had other fields.
-  let isOfEnum: Bool
+  private var isOfEnum: Bool
+  /// A container for keys of the value itself was asked for.
+  private var hasKeysOfRecord = false
   /// After encoding: each rule of the type has its key.
   private(set) var areRulesComplete = false
 
@@ -70,9 +72,37 @@ final class EncodingScope: CodingScope {
     if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
   }
 
+  /// The value encodes an enum in its place.
+  func encodesEnum() {
+    isOfEnum = true
+    claimAll()
+  }
+
+  /// From here on it is known which fields the value names.
+  private func claimAll() {
+    mayCollide = true
+    isPlainlyWritten = false
+  }
+
+  private static let dictionaryKeys = KeyProbe.keys(of: [String: Int].self, userInfo: [:]).map { ObjectIdentifier($0) }
+
+  /// The value itself asked for a container. An enum had other fields of another case, and a dictionary may have lost keys.
+  func seeKeysOfRecord(_ type: any CodingKey.Type) {
+    if isOfEnum {
+      markFlattened(type, below: nil)
+    } else if ObjectIdentifier(type) == Self.dictionaryKeys, !(hasKeysOfRecord && fields.keepsEqualValues) {
+      // Which keys were written onto a record before this is not known: none is taken away then.
+      claimAll()
+      markFlattened(type, below: nil)
+    }
+    hasKeysOfRecord = true
+  }
+
   private func finishFlattened() throws {
     try checkAreFound(owners)
-    flattened?.setClaimed(owners.keys)
+    var named = Array(owners.keys)
+    if !fields.keepsEqualValues { named += fields.record.keys + fields.record.encryptedValues.keys }
+    flattened?.setClaimed(named)
     if let flattened, fields.keepsEqualValues { try fields.clear(flattened) }
   }
 

@@ -11,7 +11,7 @@ struct FieldsEncoder: Encoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     scope.ruleCheck?.seeKeys(type, of: above)
-    if scope.isOfEnum { scope.markFlattened(type, below: above) }
+    if above == nil { scope.seeKeysOfRecord(type) }
     return KeyedEncodingContainer(FieldsEncodingContainer<Key>(scope: scope, above: above))
   }
 
@@ -50,6 +50,7 @@ private struct FieldsSingleValueContainer: SingleValueEncodingContainer {
   func encode(_ value: UInt64) throws { throw encoder.notKeyed }
   func encode(_ value: UInt128) throws { throw encoder.notKeyed }
   func encode<T: Encodable>(_ value: T) throws {
+    if encoder.above == nil, TypeMemory.isOfEnum(value) { encoder.scope.encodesEnum() }
     try encoder.scope.nesting(encoder.above) { try value.encode(to: encoder) }
   }
 }
