@@ -158,10 +158,10 @@ extension FieldRule {
 }
 
 extension RecordCodingOptions {
-  /// Keys are the names of fields.
   /// Whether each key of a nested value has a field.
   var isFlattened: Bool { if case .flattened = nested { true } else { false } }
 
+  /// Keys are the names of fields.
   var hasPlainKeys: Bool { if case .asIs = keys { true } else { false } }
 
   /// And no rule, option or layer changes what becomes of the usual kinds of values.
