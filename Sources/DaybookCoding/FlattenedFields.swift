@@ -19,6 +19,8 @@ struct FlattenedFields: Sendable {
   private var parts: [Part] = []
   /// The fields that the value has, or says are nil.
   private var claimed: Set<String> = []
+  /// Keys of the record whose fields stay.
+  private var kept: (any CodingKey.Type)?
 
   init(options: RecordCodingOptions) { self.options = options }
 
@@ -34,10 +36,13 @@ struct FlattenedFields: Sendable {
     parts.append(Part(path: pathTexts(below), owners: owners, prefix: below?.prefix ?? "", keys: keys, isGone: isGone))
   }
 
+  /// Fields of the record's own keys stay, named or not.
+  mutating func keepFields(of keys: any CodingKey.Type) { kept = keys }
+
   mutating func setClaimed(_ fields: some Sequence<String>) { claimed = Set(fields) }
 
   private func isLeftOver(_ field: String) -> Bool {
-    !claimed.contains(field)
+    !claimed.contains(field) && !(kept.map { options.isField(field, after: "", ofAKeyOf: $0) } ?? false)
       && parts.contains { part in
         guard isBelow(field, part) else { return false }
         // Where keys cannot be found by their fields, a value that is gone takes all with it that begin as its own do: it would come back.

@@ -38,8 +38,9 @@ final class EncodingScope: CodingScope {
   var ruleCheck: RuleCheck?
   /// The value itself is an enum: of another case it had other fields.
   private var isOfEnum: Bool
-  /// A container for keys of the value itself was asked for.
-  private var hasKeysOfRecord = false
+  /// The keys of the value itself that a container was asked for first.
+  private var firstKeys: (any CodingKey.Type)?
+  private var hasOtherKeys = false
   /// After encoding: each rule of the type has its key.
   private(set) var areRulesComplete = false
 
@@ -90,19 +91,20 @@ final class EncodingScope: CodingScope {
   func seeKeysOfRecord(_ type: any CodingKey.Type) {
     if isOfEnum {
       markFlattened(type, below: nil)
-    } else if ObjectIdentifier(type) == Self.dictionaryKeys, !(hasKeysOfRecord && fields.keepsEqualValues) {
-      // Which keys were written onto a record before this is not known: none is taken away then.
+    } else if ObjectIdentifier(type) == Self.dictionaryKeys, !hasOtherKeys,
+      firstKeys.map({ options.canFindKeys(of: $0) }) ?? true
+    {
+      // What was written before is not known, but whose keys those were.
       claimAll()
       markFlattened(type, below: nil)
+      if let firstKeys { flattened?.keepFields(of: firstKeys) }
     }
-    hasKeysOfRecord = true
+    if firstKeys == nil { firstKeys = type } else { hasOtherKeys = true }
   }
 
   private func finishFlattened() throws {
     try checkAreFound(owners)
-    var named = Array(owners.keys)
-    if !fields.keepsEqualValues { named += fields.record.keys + fields.record.encryptedValues.keys }
-    flattened?.setClaimed(named)
+    flattened?.setClaimed(owners.keys)
     if let flattened, fields.keepsEqualValues { try fields.clear(flattened) }
   }
 
