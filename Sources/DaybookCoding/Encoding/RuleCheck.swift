@@ -11,7 +11,8 @@ import Daybook
 /// known from the types of the keys that its containers ask for, so a property that is nil has its key, too. Types whose keys may be any
 /// text accept every rule.
 ///
-/// Always true: once all rules of a type have their keys, no other value of it is looked at (``TypeMemory/hasKeysForItsRules(_:)``).
+/// Always true: once all rules of a type have their keys, flattened or not, no other such value is looked at
+/// (``TypeMemory/hasKeysForItsRules(_:isFlattened:)``).
 final class RuleCheck {
   private let rules: [String]
   private let recordType: String
