@@ -85,7 +85,17 @@ release_tool() {
 }
 
 build() { swift build --build-tests && swift build -c release; }
-format() { Scripts/shell.sh && swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources; }
+format() {
+  limits && Scripts/shell.sh &&
+    swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources
+}
+# A limit of time is for a test that hangs: one that works waits for minutes where all tests share two processors.
+limits() {
+  ! grep -rnE 'timeLimit\(\.minutes\(([0-9]|1[0-4])\)\)' Tests Examples || {
+    echo "a test's limit of time is 15 minutes or more"
+    return 1
+  }
+}
 layers() { Scripts/layers.sh; }
 words() { Scripts/words.sh; }
 rows() { Scripts/rows.sh; }

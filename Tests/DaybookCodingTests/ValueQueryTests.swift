@@ -216,7 +216,7 @@ struct ValueQueryTests {
   }
 }
 
-@MainActor @Suite("values for user interfaces", .timeLimit(.minutes(5)))
+@MainActor @Suite("values for user interfaces", .timeLimit(.minutes(15)))
 struct ValueResultsTests {
   struct Movie: RecordCodable, Identifiable, Equatable, Sendable {
     var id: String

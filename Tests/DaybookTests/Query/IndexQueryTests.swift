@@ -426,7 +426,7 @@ struct IndexQueryTests {
     }
   }
 
-  @Test("a long list of record IDs was compared with each record", .timeLimit(.minutes(5)), arguments: [false, true])
+  @Test("a long list of record IDs was compared with each record", .timeLimit(.minutes(15)), arguments: [false, true])
   func longIDLists(isCloudKit: Bool) throws {
     let database = try Database.scratch { if isCloudKit { $0.dialect = .cloudKit } }
     try database.write { transaction in

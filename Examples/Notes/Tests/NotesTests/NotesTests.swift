@@ -3,7 +3,7 @@ import Foundation
 import Notes
 import Testing
 
-@Suite("notes", .timeLimit(.minutes(2)))
+@Suite("notes", .timeLimit(.minutes(15)))
 struct NotesTests {
   private func notebook() async throws -> Notebook { try await Notebook(Database.inMemory()) }
 
@@ -48,7 +48,7 @@ struct NotesTests {
   }
 }
 
-@Suite("two devices and a server", .timeLimit(.minutes(2)))
+@Suite("two devices and a server", .timeLimit(.minutes(15)))
 struct SynchronizerTests {
   private let phone, laptop, server: Notebook
 
