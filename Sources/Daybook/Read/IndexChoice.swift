@@ -5,21 +5,13 @@
 #endif
 import DaybookEngine
 
-/// How a query uses an index, if it does.
+/// What a query uses of an index.
 struct IndexChoice {
-  enum Use {
-    /// The records that have entries in the ranges are looked at, in the order of their last saves.
-    case candidates
-    /// The index is walked in the order that is asked for.
-    case order
-  }
-
   /// The index; of several of words the first.
   let definition: IndexDefinition
   /// Of words: the others.
   var otherDefinitions: ArraySlice<IndexDefinition> = []
   let ranges: [IndexRange]
-  let use: Use
   /// How many entries the ranges have in the zones of the query.
   let count: UInt64
   /// The names that they have in each zone, where the plan has looked at them; nil where it has only counted.
@@ -69,10 +61,10 @@ extension IndexChoice {
 }
 
 extension ReadView {
-  /// The index that serves a query best; nil where looking at all records is not more work, or finding out would be.
-  func choice(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> IndexChoice? {
+  /// The index that serves a query best; a scan where looking at all records is not more work, or finding out would be.
+  func indexAccess(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> QueryPreparation.Access {
     let query = plan.query
-    guard let type = query.recordType, !plan.filter.acceptsNone, !plan.planners.isEmpty || plan.words != nil else { return nil }
+    guard let type = query.recordType, !plan.planners.isEmpty || plan.words != nil else { return .scan }
     var total: UInt64 = 0
     for zone in plan.trees { total += try count(ofType: type, in: zone) }
     let isPreferred = database.options.prefersIndexes
@@ -88,9 +80,9 @@ extension ReadView {
         // Its entries are walked over in their order, if it is chosen: their names are not gathered.
         let whole = ranges ?? IndexRange.union([planner.something, planner.nothing])
         if let count = try count(of: whole, plan.trees, descents: descents, stop) {
-          order = IndexChoice(definition: planner.definition, ranges: whole, use: .order, count: count)
+          order = IndexChoice(definition: planner.definition, ranges: whole, count: count)
           if ranges != nil, count < best?.count ?? most {
-            best = IndexChoice(definition: planner.definition, ranges: whole, use: .candidates, count: count)
+            best = IndexChoice(definition: planner.definition, ranges: whole, count: count)
           }
         }
         continue
@@ -112,12 +104,13 @@ extension ReadView {
     if let rarest = searches.first, best.map({ rarest.count < $0.count }) ?? true {
       best = rarest.compared(with: searches.dropFirst())
     }
-    guard let order, let limit = query.limit else { return best }
+    let access = best.map { QueryPreparation.Access.candidates($0) } ?? .scan
+    guard let order, let limit = query.limit else { return access }
     let others = isPreferred ? .max : best?.count ?? total / IndexChoice.lookupCost
     // What other conditions leave is not known.
     let isAll = plan.planners.contains { $0.definition.number == order.definition.number && $0.isAll(of: query.predicate) }
     let visited = min(order.count, isAll ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)
-    return visited < others ? order : best
+    return visited < others ? .order(order) : access
   }
 
   /// The entries of some ranges as candidates, with their names if they are few; nil where there are as many as `limit`, or finding out
@@ -130,11 +123,11 @@ extension ReadView {
     var choice: IndexChoice
     if let names = try names(in: ranges, zones, limit: Int(clamping: min(UInt64(mostNames), limit - 1)), descents, stop) {
       let count = names.reduce(0) { $0 + UInt64($1.count) }
-      choice = IndexChoice(definition: definitions[0], ranges: ranges, use: .candidates, count: count, names: names)
+      choice = IndexChoice(definition: definitions[0], ranges: ranges, count: count, names: names)
     } else {
       if limit <= UInt64(mostNames) { return nil }
       guard let count = try count(of: ranges, zones, below: limit, descents: descents, stop) else { return nil }
-      choice = IndexChoice(definition: definitions[0], ranges: ranges, use: .candidates, count: count)
+      choice = IndexChoice(definition: definitions[0], ranges: ranges, count: count)
     }
     choice.otherDefinitions = definitions.dropFirst()
     return choice

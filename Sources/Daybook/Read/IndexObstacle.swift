@@ -35,7 +35,7 @@ extension QueryPreparation {
     let step = query.sort.first { $0.field.isIndexed(by: definition) }
     let verdict = query.predicate.verdict { condition in self.verdict(condition, definition, kind) }
     if step == nil, verdict == nil { return nil }
-    if named != nil { return .namedRecords }
+    if case .named = access { return .namedRecords }
     if definition.hasGaps { return .incomplete }
     if !definition.isComplete { return .building }
     let planner = planners.first { $0.definition.number == definition.number }

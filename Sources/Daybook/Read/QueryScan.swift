@@ -32,9 +32,11 @@ struct QueryScan {
   private var start: (sequence: UInt64, ordinal: UInt32)
   private var isDefault = false
   private var walk: ChangeWalk?
-  private let choice: IndexChoice?
-  /// What is asked for by name, in each zone; some of it may be of other types.
-  private let named: [CandidateNames]?
+  private let access: QueryPreparation.Access
+  /// Only some records are looked at, and `access` says which.
+  private let isListed: Bool
+  /// They are asked for by name: some may be of other types.
+  private let isNamed: Bool
   /// What the index or the names leave, once they were asked.
   private var candidates: [Candidate] = []
   private var hasCandidates = false
@@ -65,9 +67,13 @@ struct QueryScan {
     zones = plan.zones
     filter = plan.filter
     weight = 1 + plan.filter.comparisonCount / 16
-    named = plan.named
-    packedFilter = plan.named == nil ? type.flatMap { PackedFilter(plan.filter, ofType: $0) } : nil
-    choice = plan.choice.flatMap { $0.use == .candidates ? $0 : nil }
+    access = plan.access
+    switch plan.access {
+    case .scan, .order: (isListed, isNamed) = (false, false)
+    case .none, .candidates: (isListed, isNamed) = (true, false)
+    case .named: (isListed, isNamed) = (true, true)
+    }
+    packedFilter = isNamed ? nil : type.flatMap { PackedFilter(plan.filter, ofType: $0) }
     self.stop = stop
     hidesUsers = type == nil && view.database.scope != nil
     zone = start.zone - 1
@@ -77,7 +83,7 @@ struct QueryScan {
 
   /// The next record that passes; nil when there is none.
   mutating func next() throws(DatabaseError) -> Found? {
-    if choice != nil || named != nil { return try nextCandidate() }
+    if isListed { return try nextCandidate() }
     while try findEntry() {
       let entry: ChangeEntry
       do throws(PageFault) {
@@ -121,7 +127,7 @@ struct QueryScan {
     var isHidden = false
     if let type {
       if !body.hasType(type) {
-        guard named != nil else { throw view.misplaced(place, zones[zone], body.name) }
+        guard isNamed else { throw view.misplaced(place, zones[zone], body.name) }
         isHidden = true
       }
     } else {
@@ -137,7 +143,7 @@ struct QueryScan {
 
   /// Where the next record would be looked for; nil at the end.
   mutating func position() throws(DatabaseError) -> (zone: Int, sequence: UInt64, ordinal: UInt32)? {
-    if choice != nil || named != nil {
+    if isListed {
       try findCandidates()
       guard candidate < candidates.count else { return nil }
       return (candidates[candidate].zone, candidates[candidate].entry.sequence, candidates[candidate].entry.ordinal)
@@ -222,8 +228,12 @@ struct QueryScan {
 
   /// The names of records that are asked for, or have an entry in the ranges of the index and in those of each other word.
   private func candidateNames(_ zone: Int) throws(DatabaseError) -> CandidateNames {
-    if let named { return named[zone] }
-    guard let choice else { return CandidateNames() }
+    let choice: IndexChoice
+    switch access {
+    case .none, .scan, .order: return CandidateNames()
+    case .named(let names): return names[zone]
+    case .candidates(let found): choice = found
+    }
     func all(_ choice: IndexChoice) throws(DatabaseError) -> CandidateNames {
       if let known = choice.names { return known[zone] }
       return try CandidateNames(in: choice.ranges, trees[zone].indexes, view, stop) ?? CandidateNames()

@@ -18,24 +18,21 @@ extension ReadView {
       if let type = query.recordType { count += try self.count(ofType: type, in: trees) } else { count += trees.byName.count }
     }
     let isBounded = (query.limit ?? .max) <= SortedRows.maximumCount
-    if let named = plan.named, !plan.filter.acceptsNone {
-      return Query.Plan(
-        access: .index, index: Query.Field.recordName.name, recordType: query.recordType, zones: plan.zones,
-        recordCount: named.reduce(0) { $0 + $1.count }, filter: query.predicate,
-        ordering: query.sort.isEmpty ? .asRead : isBounded ? .top : .sort, sort: query.sort, limit: query.limit)
-    }
-    if let choice = plan.choice {
-      return Query.Plan(
-        access: .index, index: choice.keys.joined(separator: ", "), indexKind: choice.definition.kind,
-        recordType: query.recordType, zones: plan.zones,
-        recordCount: Int(clamping: choice.count), filter: plan.filter.acceptsAll ? nil : query.predicate,
-        ordering: choice.use == .order ? .index : query.sort.isEmpty ? .asRead : isBounded ? .top : .sort, sort: query.sort,
-        limit: query.limit)
-    }
-    return Query.Plan(
-      access: plan.filter.acceptsNone ? .none : .scan, recordType: query.recordType, zones: plan.zones,
-      recordCount: plan.filter.acceptsNone ? 0 : Int(clamping: count),
-      filter: plan.filter.acceptsAll || plan.filter.acceptsNone ? nil : query.predicate,
+    var result = Query.Plan(
+      access: .scan, recordType: query.recordType, zones: plan.zones, recordCount: Int(clamping: count),
+      filter: plan.filter.acceptsAll ? nil : query.predicate,
       ordering: query.sort.isEmpty ? .asRead : isBounded ? .top : .sort, sort: query.sort, limit: query.limit)
+    switch plan.access {
+    case .scan: break
+    case .none: (result.access, result.recordCount, result.filter) = (.none, 0, nil)
+    case .named(let names):
+      (result.access, result.index) = (.index, Query.Field.recordName.name)
+      result.recordCount = names.reduce(0) { $0 + $1.count }
+    case .candidates(let choice), .order(let choice):
+      (result.access, result.index, result.indexKind) = (.index, choice.keys.joined(separator: ", "), choice.definition.kind)
+      result.recordCount = Int(clamping: choice.count)
+      if case .order = plan.access { result.ordering = .index }
+    }
+    return result
   }
 }

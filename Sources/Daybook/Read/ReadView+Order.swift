@@ -39,7 +39,7 @@ extension ReadView {
     _ plan: QueryPreparation, after place: Query.Cursor?, limit: Int, isCutAsked: Bool, desiredKeys: [String]?,
     _ stop: QueryStop?
   ) throws(DatabaseError) -> OrderedPart? {
-    guard let choice = plan.choice, choice.use == .order, let type = plan.query.recordType else { return nil }
+    guard case .order(let choice) = plan.access, let type = plan.query.recordType else { return nil }
     let zone = plan.zones[0]
     let isDefault = zone.isDefault
     let trees = plan.trees[0]

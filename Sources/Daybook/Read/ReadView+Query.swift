@@ -5,26 +5,6 @@
 #endif
 import DaybookEngine
 
-/// A query that was checked for a version of a database, with everything that is made once for all records.
-struct QueryPreparation {
-  fileprivate(set) var query: Query
-  fileprivate(set) var zones: [Zone.ID]
-  /// The trees of `zones`, in the same order.
-  fileprivate(set) var trees: [ZoneTrees]
-  let filter: BodyFilter
-  /// The indexes of values and of places that may be used.
-  let planners: [IndexPlanner]
-  /// That of words, if it may be.
-  let words: WordPlanner?
-  /// Nil where all records of the type are looked at.
-  fileprivate(set) var choice: IndexChoice?
-  /// In each zone the records that are asked for by name; nil where others may pass as well. Then no index is chosen.
-  fileprivate(set) var named: [CandidateNames]?
-
-  /// The records are in the order of their last saves.
-  var isInOrderOfSaves: Bool { query.sort.isEmpty }
-}
-
 /// Queries, answered by looking at every record of the type, or at those that an index leaves. ``PredicateMeaning`` and ``ValueOrder`` say what the answer is.
 extension ReadView {
   /// - Parameters:
@@ -35,12 +15,11 @@ extension ReadView {
     _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil, checksDialect: Bool = true
   ) throws(DatabaseError) -> QueryPreparation {
     var plan = try prepareFilter(query, alsoAsking: field, checksDialect: checksDialect)
-    plan.named = try namedRecords(plan)
-    if plan.named == nil { plan.choice = try choice(plan, stop) }
+    plan.access = try access(plan, stop)
     return plan
   }
 
-  /// Everything but the choice of an index, which depends on the zones that are asked.
+  /// Everything but the access, which depends on the zones that are asked.
   func prepareFilter(
     _ query: Query, alsoAsking field: Query.Field? = nil, checksDialect: Bool = true
   ) throws(DatabaseError) -> QueryPreparation {
@@ -118,9 +97,14 @@ extension ReadView {
     plan.query.zone = zone
     plan.zones = [zone]
     plan.trees = [try existingZone(zone)]
-    plan.named = try namedRecords(plan)
-    if plan.named == nil { plan.choice = try choice(plan, stop) }
+    plan.access = try access(plan, stop)
     return plan
+  }
+
+  private func access(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> QueryPreparation.Access {
+    if plan.filter.acceptsNone { return .none }
+    if let names = try namedRecords(plan) { return .named(names) }
+    return try indexAccess(plan, stop)
   }
 
   /// The kinds that a key has had in records of a query's type.
@@ -142,7 +126,6 @@ extension ReadView {
 
   func records(_ plan: QueryPreparation, desiredKeys: [String]?, _ stop: QueryStop?) throws(DatabaseError) -> [Record] {
     var records: [Record] = []
-    if plan.filter.acceptsNone { return records }
     let limit = plan.query.limit ?? .max
     if plan.isInOrderOfSaves {
       var scan = QueryScan(self, plan, stop: stop)
@@ -183,7 +166,6 @@ extension ReadView {
         return page
       }
     }
-    if plan.filter.acceptsNone { return page }
     let limit = query.limit ?? changesPerPage
     if plan.isInOrderOfSaves {
       guard let start = start(of: cursor, plan) else { return page }
@@ -222,13 +204,12 @@ extension ReadView {
   /// How many records the result has. Where an index says so, none is read.
   func count(_ query: Query, _ stop: QueryStop?, checksDialect: Bool = true) throws(DatabaseError) -> Int {
     var plan = try prepare(query, stop, checksDialect: checksDialect)
-    if plan.choice?.use == .order {
+    if case .order = plan.access {
       // The order shows in no number.
       plan.query.sort = []
-      plan.choice = try choice(plan, stop)
+      plan.access = try access(plan, stop)
     }
     let limit = query.limit ?? .max
-    if plan.filter.acceptsNone { return 0 }
     if plan.filter.acceptsAll, let type = query.recordType {
       var count: UInt64 = 0
       for trees in plan.trees { count += try self.count(ofType: type, in: trees) }
