@@ -61,6 +61,48 @@ import Testing
       }
     #endif
 
+    @Test("a child is refused a backup of its parent's database, and makes one of its own opening while the parent goes on")
+    func backup() async {
+      await #expect(processExitsWith: .success) {
+        let tests = ForkedProcessTests()
+        try tests.withDirectory { directory in
+          var options = Database.Options()
+          options.lock = .perTransaction
+          let database = try Database.open(at: directory + "/a.daybook", options: options)
+          try database.setIndex([.queryable, .sortable], on: "modificationDate", ofType: "Counter")
+          for _ in 0..<20 { try tests.increment(database) }
+          let status = inChild {
+            do {
+              do {
+                try database.backup(to: directory + "/refused.daybook")
+                return 1
+              } catch { if !Self.isRefused(error) { return 2 } }
+              let own = try Database.open(at: directory + "/a.daybook", options: options)
+              try tests.increment(own)
+              try own.backup(to: directory + "/child.daybook")
+              try tests.increment(own)
+              try own.close()
+              return 0
+            } catch { return 3 }
+          }
+          try #require(status == 0, "\(status)")
+          try #require(!FileManager.default.fileExists(atPath: directory + "/refused.daybook"))
+          try tests.increment(database)
+          try database.backup(to: directory + "/parent.daybook")
+          try database.close()
+          for (name, count) in [("a", 23), ("child", 21), ("parent", 23)] {
+            let found = try Database.open(at: directory + "/\(name).daybook", options: options)
+            let counter = try found.record(Self.counter)
+            try #require(counter?["n"] == count, "\(name)")
+            let newest = try found.records(Query("Counter", sort: [.descending(.modificationDate)], limit: 1))
+            try #require(newest == [counter].compactMap { $0 })
+            try #require(try found.check().isClean, "\(name)")
+            try found.close()
+          }
+        }
+      }
+    }
+
     @Test("a child opens its parent's container for itself, and the parent's is refused there")
     func container() async {
       await #expect(processExitsWith: .success) {
