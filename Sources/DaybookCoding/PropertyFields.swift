@@ -55,7 +55,9 @@ struct PropertyFields {
   private func place(declared field: String, _ valueType: Any.Type) throws(DatabaseError) -> PredicateTranslation.Place {
     if field == type.recordNameKey {
       let valueType = (valueType as? any ListOfElements.Type)?.elementType ?? valueType
-      return .init(key: "recordName", otherForm: Self.isText(valueType) ? nil : isNoText(field))
+      let isNumber = Self.isWholeNumber(valueType)
+      return .init(
+        key: "recordName", otherForm: isNumber || Self.isText(valueType) ? nil : isNoText(field), isNumberAsText: isNumber)
     }
     let key = rules.keys.sorted().first { self.field(ofPath: $0) == field }
     switch key.flatMap({ rules[$0] }) {
@@ -81,10 +83,9 @@ struct PropertyFields {
         property)
     }
     if property == type.recordNameKey {
-      guard Self.isText(valueType) else {
-        throw isNoText(property)
-      }
-      return .init(key: "recordName")
+      let isNumber = Self.isWholeNumber(valueType)
+      guard isNumber || Self.isText(valueType) else { throw isNoText(property) }
+      return .init(key: "recordName", isNumberAsText: isNumber)
     }
     var fallback: Record.Value?
     switch rules[property] {
@@ -115,7 +116,7 @@ struct PropertyFields {
   }
 
   private func isNoText(_ property: String) -> DatabaseError {
-    refusal("The name of a record is text, and the property that has it is none.", property)
+    refusal("The name of a record is a text or the digits of a whole number, and the property that has it is none.", property)
   }
 
   private func hasNoField(_ property: String) -> DatabaseError {
@@ -158,6 +159,10 @@ struct PropertyFields {
     if type == String.self || type == UUID.self { return true }
     guard let raw = type as? any RawRepresentable.Type else { return false }
     return rawType(of: raw) == String.self
+  }
+
+  private static func isWholeNumber(_ type: Any.Type) -> Bool {
+    type is any FixedWidthInteger.Type && type is any RecordValueConvertible.Type
   }
 
   private static func rawType<R: RawRepresentable>(of type: R.Type) -> Any.Type { R.RawValue.self }

@@ -4,6 +4,8 @@ import Daybook
 /// stored. All forms of `save`, of one value and of many, go through it.
 struct ReadyValues<T: RecordEncodable>: Sendable {
   private let made: MadeRecords
+  /// Of the values that have assets or files.
+  private let withAssets: Set<Int>
   private let options: RecordCodingOptions
 
   init(
@@ -14,14 +16,17 @@ struct ReadyValues<T: RecordEncodable>: Sendable {
     records.reserveCapacity(values.count)
     var keepsSystemFields = false
     var flattened: [Int: FlattenedFields] = [:]
+    var withAssets: Set<Int> = []
     for value in values {
       let encoded = try encoder.encoded(value)
+      if encoded.hasAssets { withAssets.insert(records.count) }
       if let fields = encoded.flattened { flattened[records.count] = fields }
       records.append(encoded.record)
       keepsSystemFields = keepsSystemFields || encoded.keepsSystemFields
     }
     made = MadeRecords(
       records: records, policy: policy ?? .suiting(keepsSystemFields: keepsSystemFields), flattened: flattened)
+    self.withAssets = withAssets
     self.options = options
   }
 
@@ -72,9 +77,9 @@ extension SavePolicy {
 extension ReadyValues where T: RecordDecodable {
   /// Makes a value one with its record, which has been saved: nothing is thrown any more.
   func refresh(_ value: inout T, _ index: Int, _ saved: Record) {
-    // Only what is in files moves with a save. A value that cannot be decoded, now or from what was encoded, stays as it is.
+    // Only assets are others once they are stored. A value that cannot be decoded, now or from what was encoded, stays as it is.
     let decoder = RecordDecoder(options: options)
-    if made.records[index].editedAssets.contains(where: \.isOfCaller),
+    if withAssets.contains(index), !made.records[index].editedAssets.isEmpty,
       (try? decoder.decode(T.self, from: made.records[index])) != nil,
       let decoded = try? decoder.decode(T.self, from: saved)
     {

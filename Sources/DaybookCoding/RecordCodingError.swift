@@ -105,6 +105,10 @@ extension RecordCodingError {
     }
   }
 
+  /// What `DecodingError.keyNotFound` says of a key of the record, and of one within JSON: rules are for the former.
+  static let noField = "The record has no field for the key."
+  static let noMember = "The JSON has no member for the key."
+
   private init(_ error: DecodingError) {
     switch error {
     case .typeMismatch(let type, let context):
@@ -118,7 +122,9 @@ extension RecordCodingError {
     case .keyNotFound(let key, let context):
       self.init(
         .keyNotFound,
-        "The record has no field for the key; a property that older records lack is optional, or has a default in fieldRules.",
+        context.debugDescription == Self.noMember
+          ? "The stored JSON has no member for the key; a property that older values lack is optional, or its type's init(from:) gives it one."
+          : "The record has no field for the key; a property that older records lack is optional, or has a default in fieldRules.",
         path: Self.texts(context.codingPath) + [key.stringValue],
         facts: .init(key: key.stringValue), cause: error)
     case .dataCorrupted(let context):

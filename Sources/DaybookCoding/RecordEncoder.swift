@@ -56,6 +56,8 @@ public struct RecordEncoder: Sendable {
     let record: Record
     /// The type keeps system fields, be it that this value has none yet.
     let keepsSystemFields: Bool
+    /// A property of the value is an asset, or a file.
+    let hasAssets: Bool
     /// What is to be taken out of the stored record, which the encoder does not see.
     let flattened: FlattenedFields?
   }
@@ -73,6 +75,6 @@ public struct RecordEncoder: Sendable {
     if scope.areRulesComplete { TypeMemory.hasKeysForItsRules(T.self, isFlattened: scope.options.isFlattened) }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
-      flattened: scope.flattened)
+      hasAssets: scope.hasAssets, flattened: scope.flattened)
   }
 }

@@ -14,12 +14,15 @@ struct FieldDecoder: Decoder {
   private let isElement: Bool
   /// The step of a flattened value, for those who ask afterwards whether it had fields.
   private let flattened: PathStep?
+  /// What an error says where there is nothing.
+  private let absence: String
 
   init(
     _ scope: DecodingScope, _ source: DecodingSource, _ target: FieldTarget, isElement: Bool = false,
-    flattened: PathStep? = nil
+    flattened: PathStep? = nil, absence: String = RecordCodingError.noField
   ) {
     self.flattened = flattened
+    self.absence = absence
     self.scope = scope
     self.source = source
     self.target = target
@@ -71,8 +74,15 @@ struct FieldDecoder: Decoder {
     case .json(let json): return json
     case .value(.bytes(let data)): return try json(of: data)
     case .value(.asset(let asset)): return try json(of: content(of: asset))
+    // As the tool imports it: text begins as such a value does, or it is none.
+    case .value(.string(let text)) where Self.beginsAsJSON(text): return try json(of: Data(text.utf8))
     case .value: throw mismatch(type)
     }
+  }
+
+  private static func beginsAsJSON(_ text: String) -> Bool {
+    let first = text.utf8.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
+    return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
   }
 
   private func json(of data: Data) throws -> JSON {
@@ -99,8 +109,7 @@ struct FieldDecoder: Decoder {
 
   private var absent: DecodingError {
     DecodingError.keyNotFound(
-      target.key,
-      .init(codingPath: DaybookCoding.codingPath(target.above), debugDescription: "The record has no field for the key."))
+      target.key, .init(codingPath: DaybookCoding.codingPath(target.above), debugDescription: absence))
   }
 
   private func corrupted(_ message: String) -> DecodingError {

@@ -66,7 +66,7 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeNil(forKey key: Key) throws -> Bool { !scope.contains(key, above) }
 
   private func absent(_ key: Key) -> DecodingError {
-    DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "The record has no field for the key."))
+    DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: RecordCodingError.noField))
   }
 
   @inline(__always)

@@ -98,7 +98,9 @@ struct JSONObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   private func member(_ key: any CodingKey) -> FieldDecoder {
     let source = members[MemberName(key.stringValue)].map { DecodingSource.json($0) } ?? .absent
-    return FieldDecoder(scope, source, FieldTarget(field: key.stringValue, key: key, above: step, rule: nil))
+    return FieldDecoder(
+      scope, source, FieldTarget(field: key.stringValue, key: key, above: step, rule: nil),
+      absence: RecordCodingError.noMember)
   }
 
   func decodeNil(forKey key: Key) throws -> Bool { member(key).decodeNil() }

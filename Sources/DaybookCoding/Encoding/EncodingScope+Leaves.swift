@@ -34,6 +34,9 @@ extension EncodingScope {
     switch converted {
     case .date, .dates, .bytes, .bytesList, .double, .doubles, .location, .locations, .reference, .references:
       return T.self is any OptionalValue.Type ? nil : converted
+    case .asset, .assets:
+      hasAssets = true
+      return converted
     default: return converted
     }
   }
@@ -162,6 +165,7 @@ extension EncodingScope {
   /// A file is an asset, everything else its text.
   func url(_ url: URL, _ target: FieldTarget) throws -> Record.Value {
     guard url.isFileURL else { return .string(url.absoluteString) }
+    hasAssets = true
     do throws(DatabaseError) { return .asset(try Asset(fileURL: url.absoluteURL)) } catch {
       throw target.error(
         .unsupportedValue, "The file of the URL cannot become an asset.", facts: error.facts, cause: error)

@@ -21,6 +21,8 @@ final class EncodingScope: CodingScope {
   let graph: GraphEncoding?
   /// The type has a key for the system fields.
   private(set) var hasSystemFieldsKey = false
+  /// A property of the value is an asset, or a file: it is another one once it is stored.
+  var hasAssets = false
   private var fault: (any Error)?
   private var pending: [Pending] = []
   /// Those that were asked for by a key: who asks again goes on with the same one.

@@ -15,9 +15,10 @@ enum ConstantValue {
     case let id as UUID: return .string(id.uuidString)
     // An empty list of anything is one of UUIDs to a cast.
     case let ids as [UUID] where type(of: constant) == [UUID].self: return .strings(ids.map(\.uuidString))
-    // A text, of which one number may have several.
-    case is Decimal, is URL: break
-    case _ where type(of: constant) == [Decimal].self || type(of: constant) == [URL].self: break
+    case is Decimal: throw decimal(expression, translation)
+    case _ where type(of: constant) == [Decimal].self: throw decimal(expression, translation)
+    case let url as URL where url.isFileURL:
+      throw translation.refusal(expression, "The file of a URL is an asset in a record, which a predicate does not compare.")
     // In a record the elements have an order that the constant does not have.
     case is any SetAlgebra where !(constant is any RawRepresentable): break
     case let value as any RecordValueConvertible: return try value.checkedRecordValue()
@@ -27,6 +28,15 @@ enum ConstantValue {
     throw translation.refusal(expression, "A query has no values of the type of a constant in the predicate.").adding {
       $0.found = "\($0.found ?? "") of \(type(of: constant))"
     }
+  }
+
+  private static func decimal<E: PredicateExpression>(
+    _ expression: E, _ translation: PredicateTranslation
+  ) -> DatabaseError {
+    translation.refusal(
+      expression,
+      "A Decimal is text in a record, and a number may have several texts, such as 1.5 and 1.50; .field(\"price\") == number compares the text."
+    )
   }
 
   /// What is in an optional, the value of anything else.

@@ -51,13 +51,13 @@ extension Query.Predicate {
   ///   accent, and is found by itself, as is the end of line within CR LF.
   /// - Where Swift has no answer, because `!` unwraps nil, the field passes no condition, and passes `!` in front of one. The same
   ///   is true of records without the field of a property that is no optional.
-  /// - References are equal when they point to the same record.
+  /// - References are equal when they point to the same record, URLs when their absolute texts are the same bytes.
   /// - ``Dialect/cloudKit`` compares texts for equality without regard to case, and refuses what CloudKit does not have.
   ///
   /// - Throws: `invalidArguments` for what has no counterpart, with the expression among the facts: comparisons of two properties,
   ///   calculations with properties, `count`, `localizedStandardContains` and whatever depends on the locale, an order of values
-  ///   that records do not have (enums), sets in whole, and properties whose key is not known. Fetch by the rest of the predicate
-  ///   then, and filter the result in Swift.
+  ///   that records do not have (enums), a `Decimal` (one number has several texts), sets in whole, and properties whose key is not
+  ///   known. Fetch by the rest of the predicate then, and filter the result in Swift.
   public init<Input>(_ predicate: FoundationPredicate<Input>) throws(DatabaseError) {
     try self.init(predicate) { (property, _) throws(DatabaseError) in .init(key: property.text) }
   }
@@ -123,13 +123,18 @@ package struct PredicateTranslation {
     let fallback: Record.Value?
     /// Why the field's values are not compared with those of the property, where they have another form.
     let otherForm: DatabaseError?
+    /// The property is a whole number, and the field has its digits: the name of a record.
+    let isNumberAsText: Bool
     /// What stored values are that the property's type does not know.
     package var unknown: UnknownValues?
 
-    package init(key: String, fallback: Record.Value? = nil, otherForm: DatabaseError? = nil) {
+    package init(
+      key: String, fallback: Record.Value? = nil, otherForm: DatabaseError? = nil, isNumberAsText: Bool = false
+    ) {
       self.key = key
       self.fallback = fallback
       self.otherForm = otherForm
+      self.isNumberAsText = isNumberAsText
     }
   }
 
@@ -275,6 +280,12 @@ extension PredicateTranslation {
     let valueType = type(of: path).valueType
     let property = Property(path: path, hasSize: hasSize(valueType))
     let (field, isDeclared, place) = try PredicateTranslation(place: place).field(of: property)
+    if place.isNumberAsText {
+      throw DatabaseError(
+        .invalidArguments,
+        "The number is the record's name, and names have the order of texts, in which 10 comes before 9; a field of its own has that of numbers.",
+        facts: .init(key: field.name, found: "\(valueType)"))
+    }
     guard isDeclared || ConstantValue.isOneValue(valueType), !ConstantValue.isDecimal(valueType) else {
       throw DatabaseError(
         .invalidArguments,
@@ -303,6 +314,7 @@ extension PredicateTranslation {
   ) throws(DatabaseError) -> Query.Predicate {
     let (field, _, place) = try field(of: property)
     if let otherForm = place.otherForm { throw otherForm }
+    let test = place.isNumberAsText ? try ofDigits(test, expression) : test
     let condition = try self.condition(field, test, place.unknown, expression)
     // An element is none of a list's default: the list is asked, when all is known that one element has to pass.
     guard !property.isElement, let fallback = place.fallback ?? property.fallback else { return condition }
@@ -310,6 +322,25 @@ extension PredicateTranslation {
     if let unknown = place.unknown { value = unknown.seen(value) }
     let known = Query.Predicate(Query.Condition(Query.Field("value"), test))
     return try passes(known, value, in: "value") ? field.isAbsent.or(condition) : condition
+  }
+
+  /// A test of a number as one of its digits.
+  private func ofDigits<E: PredicateExpression>(
+    _ test: Query.Condition.Test, _ expression: E
+  ) throws(DatabaseError) -> Query.Condition.Test {
+    func digits(_ value: Record.Value) -> Record.Value {
+      if case .int(let number) = value { .string(String(number)) } else { value }
+    }
+    switch test {
+    case .compare(.equal, .value(let value)): return .compare(.equal, .value(digits(value)))
+    case .compare(.notEqual, .value(let value)): return .compare(.notEqual, .value(digits(value)))
+    case .isIn(let values): return .isIn(values.map(digits))
+    default:
+      throw refusal(
+        expression,
+        "The number is the record's name, and names have the order of texts, in which 10 comes before 9; a field of its own has that of numbers."
+      )
+    }
   }
 
   /// A condition on a field whose values the type may not know.
