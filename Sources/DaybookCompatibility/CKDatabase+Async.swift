@@ -13,9 +13,13 @@
     public func records(
       for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-      try await result { [self] in
-        Dictionary(try fetch(ids, desiredKeys: desiredKeys).map { ($0.id, $0.result) }) { first, _ in first }
-      }
+      try await result { [self] in try results(for: ids, desiredKeys) }
+    }
+
+    func results(
+      for ids: [CKRecord.ID], _ desiredKeys: [CKRecord.FieldKey]?
+    ) throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+      Dictionary(try fetch(ids, desiredKeys: desiredKeys).map { ($0.id, $0.result) }) { first, _ in first }
     }
 
     /// Saves a record, new or changed.
@@ -36,13 +40,21 @@
       saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
       try await result { [self] in
-        let done = try modify(
-          saving: recordsToSave, deleting: recordIDsToDelete, policy: savePolicy.daybookPolicy, atomically: atomically)
-        return (
-          Dictionary(done.saves.map { ($0.record.recordID, $0.result.mapError { $0 as any Error }) }) { first, _ in first },
-          Dictionary(done.deletes.map { ($0.id, $0.result.mapError { $0 as any Error }) }) { first, _ in first }
-        )
+        try modificationResults(saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically)
       }
+    }
+
+    func modificationResults(
+      saving records: [CKRecord], deleting ids: [CKRecord.ID], _ policy: CKModifyRecordsOperation.RecordSavePolicy,
+      _ atomically: Bool
+    ) throws -> (
+      saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+    ) {
+      let done = try modify(saving: records, deleting: ids, policy: policy.daybookPolicy, atomically: atomically)
+      return (
+        Dictionary(done.saves.map { ($0.record.recordID, $0.result.mapError { $0 as any Error }) }) { first, _ in first },
+        Dictionary(done.deletes.map { ($0.id, $0.result.mapError { $0 as any Error }) }) { first, _ in first }
+      )
     }
 
     /// One page of what a query finds, and where the next one begins.
@@ -52,9 +64,7 @@
     ) async throws -> (
       matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-      let first: CKQueryOperation.Cursor
-      do throws(DatabaseError) { first = try CKQueryOperation.Cursor(query) } catch { throw CKError(error) }
-      return try await page(first, zoneID, desiredKeys, resultsLimit)
+      try await result { [self] in try matches(from: CKQueryOperation.Cursor(query), zoneID, desiredKeys, resultsLimit) }
     }
 
     /// The next page of what a query finds.
@@ -63,17 +73,15 @@
       resultsLimit: Int = CKQueryOperation.maximumResults
     ) async throws -> (
       matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
-    ) { try await page(queryCursor, nil, desiredKeys, resultsLimit) }
+    ) { try await result { [self] in try matches(from: queryCursor, nil, desiredKeys, resultsLimit) } }
 
-    private func page(
-      _ place: CKQueryOperation.Cursor, _ zone: CKRecordZone.ID?, _ keys: [String]?, _ limit: Int
-    ) async throws -> (
+    func matches(
+      from place: CKQueryOperation.Cursor, _ zone: CKRecordZone.ID?, _ keys: [String]?, _ limit: Int
+    ) throws -> (
       matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     ) {
-      try await result { [self] in
-        let found = try page(of: place, in: zone, desiredKeys: keys, limit: limit)
-        return (found.records.map { ($0.recordID, .success($0)) }, found.next)
-      }
+      let found = try page(of: place, in: zone, desiredKeys: keys, limit: limit)
+      return (found.records.map { ($0.recordID, .success($0)) }, found.next)
     }
 
     /// All zones.
@@ -82,6 +90,26 @@
     /// Fetches a zone.
     public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
       try await result { [self] in try zone(zoneID) }
+    }
+
+    /// Fetches zones, each with a result.
+    public func recordZones(for ids: [CKRecordZone.ID]) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+      try await result { [self] in Dictionary(try zones(ids).map { ($0.id, $0.result) }) { first, _ in first } }
+    }
+
+    /// Saves and deletes zones, each with a result.
+    public func modifyRecordZones(
+      saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+    ) async throws -> (
+      saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>], deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    ) {
+      try await result { [self] in
+        let done = try modifyZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete)
+        return (
+          Dictionary(done.saves.map { ($0.zone.zoneID, $0.result) }) { first, _ in first },
+          Dictionary(done.deletes.map { ($0.id, $0.result) }) { first, _ in first }
+        )
+      }
     }
 
     /// Saves a zone.

@@ -34,6 +34,64 @@
       }
     }
 
+    /// Fetches records, each with a result.
+    @preconcurrency
+    public func fetch(
+      withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
+      completionHandler: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
+    ) { answer(with: completionHandler) { [self] in try results(for: recordIDs, desiredKeys) } }
+
+    /// One page of what a query finds, and where the next one begins.
+    @preconcurrency
+    public func fetch(
+      withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+      resultsLimit: Int = CKQueryOperation.maximumResults,
+      completionHandler:
+        @escaping @Sendable (
+          Result<
+            (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error
+          >
+        ) -> Void
+    ) {
+      answer(with: completionHandler) { [self] in
+        try matches(from: CKQueryOperation.Cursor(query), zoneID, desiredKeys, resultsLimit)
+      }
+    }
+
+    /// The next page of what a query finds.
+    @preconcurrency
+    public func fetch(
+      withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+      resultsLimit: Int = CKQueryOperation.maximumResults,
+      completionHandler:
+        @escaping @Sendable (
+          Result<
+            (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error
+          >
+        ) -> Void
+    ) {
+      answer(with: completionHandler) { [self] in try matches(from: queryCursor, nil, desiredKeys, resultsLimit) }
+    }
+
+    /// Saves and deletes records, each with a result.
+    @preconcurrency
+    public func modifyRecords(
+      saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
+      savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+      completionHandler:
+        @escaping @Sendable (
+          Result<
+            (
+              saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
+            ), any Error
+          >
+        ) -> Void
+    ) {
+      answer(with: completionHandler) { [self] in
+        try modificationResults(saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically)
+      }
+    }
+
     /// All zones.
     @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {

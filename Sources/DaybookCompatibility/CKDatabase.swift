@@ -96,5 +96,16 @@
         handler(result, nil)
       }
     }
+
+    /// The same for a handler that takes one or the other.
+    func answer<R: Sendable>(
+      with handler: @escaping @Sendable (Result<R, any Error>) -> Void, _ body: @escaping @Sendable () throws -> R
+    ) {
+      queue.addOperation {
+        let result: Result<R, any Error>
+        do { result = .success(try body()) } catch { result = .failure(CKError(any: error)) }
+        handler(result)
+      }
+    }
   }
 #endif

@@ -6,14 +6,31 @@
 
   /// Fetches what changed in zones since a token, page by page. A zone that fails leaves the others alone.
   public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// From where on, how many and which keys.
-    public struct ZoneConfiguration: Sendable {
+    /// From where on, how many and which keys. A class, as in CloudKit: its users change one that a constant has.
+    public final class ZoneConfiguration: Sendable {
+      private struct Values {
+        var token: CKServerChangeToken?
+        var resultsLimit = 0
+        var desiredKeys: [CKRecord.FieldKey]?
+      }
+
+      private let values = Locked(Values())
+
       /// What was seen already; nil for nothing.
-      public var previousServerChangeToken: CKServerChangeToken?
+      public var previousServerChangeToken: CKServerChangeToken? {
+        get { values.withLock { $0.token } }
+        set { values.withLock { $0.token = newValue } }
+      }
       /// How many changes a page has; 0 leaves it to the database.
-      public var resultsLimit = 0
+      public var resultsLimit: Int {
+        get { values.withLock { $0.resultsLimit } }
+        set { values.withLock { $0.resultsLimit = newValue } }
+      }
       /// The only keys to fetch; nil for all, empty for none.
-      public var desiredKeys: [CKRecord.FieldKey]?
+      public var desiredKeys: [CKRecord.FieldKey]? {
+        get { values.withLock { $0.desiredKeys } }
+        set { values.withLock { $0.desiredKeys = newValue } }
+      }
 
       /// Everything.
       public init() {}
