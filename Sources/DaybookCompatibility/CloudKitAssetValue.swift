@@ -1,4 +1,5 @@
 #if !canImport(CloudKit)
+  import DaybookCoding
   import Foundation
 
   /// A value that becomes an asset of its record: for values that are larger than a field may be.
@@ -49,6 +50,10 @@
       guard type.conforms(to: .propertyList) else {
         throw DecodingError.typeMismatch(
           Self.self, .init(codingPath: [], debugDescription: "The type has to read the content \(type.identifier) itself."))
+      }
+      do throws(PropertyListLimits.Fault) { try PropertyListLimits.check(data) } catch {
+        throw DecodingError.dataCorrupted(
+          .init(codingPath: [], debugDescription: "In the property list \(error.reason).", underlyingError: error))
       }
       return try PropertyListDecoder().decode(Self.self, from: data)
     }

@@ -160,7 +160,10 @@ struct FieldDecoder: Decoder {
 
   private func string(_ type: Any.Type) throws -> String {
     switch source {
-    case .value(.string(let text)), .json(.string(let text)): text
+    case .value(.string(let text)), .json(.string(let text)): return text
+    case .value(let value):
+      if let text = scope.options.layer?.text(of: value) { return text }
+      throw wrong(type)
     default: throw wrong(type)
     }
   }
@@ -333,6 +336,9 @@ struct FieldDecoder: Decoder {
   private func propertyList<T: Decodable>(_ asset: Asset, _ type: T.Type) throws -> T? {
     let data = try content(of: asset)
     guard data.starts(with: "bplist".utf8) || data.starts(with: "<?xml".utf8) else { return nil }
+    do throws(PropertyListLimits.Fault) { try PropertyListLimits.check(data) } catch {
+      throw corrupted("In the property list \(error.reason).")
+    }
     let decoder = PropertyListDecoder()
     for (key, value) in scope.options.userInfo { decoder.userInfo[key] = value }
     do { return try decoder.decode(type, from: data) } catch {
