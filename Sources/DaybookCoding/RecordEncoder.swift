@@ -65,14 +65,17 @@ public struct RecordEncoder: Sendable {
   func encode<T: RecordEncodable>(
     _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil
   ) throws(RecordCodingError) -> Encoded {
-    let rules = T.fieldRules
+    // Of an object that is asked for as one of its superclass the rules are those of its own class.
+    let own = type(of: value)
+    let rules = own.fieldRules
     let scope = EncodingScope(
-      fields, shared, rules: rules, recordNameKey: T.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
-    if !rules.isEmpty, !TypeMemory.isKnownToHaveKeysForItsRules(T.self, isFlattened: scope.options.isFlattened) {
-      scope.ruleCheck = try RuleCheck(Array(rules.keys), recordType: T.recordType, recordNameKey: T.recordNameKey)
+      fields, shared, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
+    let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)
+    if !rules.isEmpty, memory.map({ !$0.areKnownToHaveKeys }) ?? true {
+      scope.ruleCheck = try RuleCheck(Array(rules.keys), recordType: T.recordType, recordNameKey: own.recordNameKey)
     }
     do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
-    if scope.areRulesComplete { TypeMemory.hasKeysForItsRules(T.self, isFlattened: scope.options.isFlattened) }
+    if scope.areRulesComplete { memory?.haveKeys() }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
       hasAssets: scope.hasAssets, flattened: scope.flattened)

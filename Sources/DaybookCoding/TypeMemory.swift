@@ -57,18 +57,33 @@ enum TypeMemory {
 
   // MARK: rules
 
-  private static let checked = RememberedTypes()
-  /// With nested values flattened other keys have fields.
-  private static let checkedFlattened = RememberedTypes()
+  /// The rules of a type, where all that they depend on is the type and whether nested values are flattened: then they are checked once
+  /// (``RuleCheck``).
+  struct Rules {
+    private let id: UInt
+    private let isFlattened: Bool
 
-  /// Each rule of the type has its key.
-  static func hasKeysForItsRules<T>(_ type: T.Type, isFlattened: Bool) {
-    if isFlattened { checkedFlattened.insert(type) } else { checked.insert(type) }
-  }
+    /// Nil where the rules have to be checked with each value: whether a key within a value has a field may be another thing for each,
+    /// and the encoder's own rules change it, too.
+    init?(_ type: Any.Type, _ rules: [String: FieldRule], _ options: RecordCodingOptions) {
+      guard options.rules.isEmpty, rules.keys.allSatisfy({ !$0.utf8.contains(UInt8(ascii: ".")) }) else { return nil }
+      // A type may say other rules the next time.
+      let keys = rules.keys.reduce(into: 0) { $0 ^= $1.hashValue }
+      id = UInt(bitPattern: ObjectIdentifier(type)) ^ (UInt(bitPattern: keys) << 16)
+      isFlattened = options.isFlattened
+    }
 
-  /// Whether each rule of the type is known to have its key: see ``RuleCheck``.
-  static func isKnownToHaveKeysForItsRules<T>(_ type: T.Type, isFlattened: Bool) -> Bool {
-    isFlattened ? checkedFlattened.contains(type) : checked.contains(type)
+    private static let checked = RememberedTypes()
+    /// With nested values flattened other keys have fields.
+    private static let checkedFlattened = RememberedTypes()
+
+    private var memory: RememberedTypes { isFlattened ? Self.checkedFlattened : Self.checked }
+
+    /// Each rule has its key.
+    func haveKeys() { memory.insert(id) }
+
+    /// Whether each rule is known to have its key.
+    var areKnownToHaveKeys: Bool { memory.contains(id) }
   }
 }
 
@@ -82,20 +97,18 @@ private struct RememberedTypes: Sendable {
   private let slots = (0..<64).map { _ in Slot() }
 
   @inline(__always)
-  private func slot<T>(of type: T.Type) -> (slot: Slot, id: UInt) {
-    let id = UInt(bitPattern: ObjectIdentifier(type))
-    return (slots[Int(truncatingIfNeeded: (id &>> 4 ^ id &>> 10) & 63)], id)
-  }
+  private func slot(of id: UInt) -> Slot { slots[Int(truncatingIfNeeded: (id &>> 4 ^ id &>> 10) & 63)] }
 
   @inline(__always)
-  func insert<T>(_ type: T.Type) {
-    let (slot, id) = slot(of: type)
-    slot.type.store(id, ordering: .relaxed)
-  }
+  func insert<T>(_ type: T.Type) { insert(UInt(bitPattern: ObjectIdentifier(type))) }
 
   @inline(__always)
-  func contains<T>(_ type: T.Type) -> Bool {
-    let (slot, id) = slot(of: type)
-    return slot.type.load(ordering: .relaxed) == id
-  }
+  func contains<T>(_ type: T.Type) -> Bool { contains(UInt(bitPattern: ObjectIdentifier(type))) }
+
+  /// The same for what is known of a type and something else.
+  @inline(__always)
+  func insert(_ id: UInt) { slot(of: id).type.store(id, ordering: .relaxed) }
+
+  @inline(__always)
+  func contains(_ id: UInt) -> Bool { slot(of: id).type.load(ordering: .relaxed) == id }
 }

@@ -11,8 +11,7 @@ import Daybook
 /// known from the types of the keys that its containers ask for, so a property that is nil has its key, too. Types whose keys may be any
 /// text accept every rule.
 ///
-/// Always true: once all rules of a type have their keys, flattened or not, no other such value is looked at
-/// (``TypeMemory/hasKeysForItsRules(_:isFlattened:)``).
+/// Once all rules of a type have their keys, other values are not looked at where these cannot differ in that (``TypeMemory/Rules``).
 final class RuleCheck {
   private let rules: [String]
   private let recordType: String
@@ -45,15 +44,19 @@ final class RuleCheck {
     var rest = rule[...]
     while true {
       guard let types = keyTypes[above] else { return stored.contains(above) ? .isNotFlattened : .unknown }
-      if hasKey(rest, types) { return .hasKey }
-      guard let dot = rest.firstIndex(of: "."), hasKey(rest[..<dot], types) else { return .hasNone }
+      if hasKey(rest, types, in: above) { return .hasKey }
+      guard let dot = rest.firstIndex(of: "."), hasKey(rest[..<dot], types, in: above) else { return .hasNone }
       above += (above.isEmpty ? "" : ".") + rest[..<dot]
       rest = rest[rest.index(after: dot)...]
     }
   }
 
-  private func hasKey(_ name: Substring, _ types: [any CodingKey.Type]) -> Bool {
-    name == PlainKey.superKey.stringValue || types.contains { $0.init(stringValue: String(name)) != nil }
+  private func hasKey(_ name: Substring, _ types: [any CodingKey.Type], in above: String) -> Bool {
+    if types.contains(where: { $0.init(stringValue: String(name)) != nil }) { return true }
+    // No type of keys has that of a superclass, which has a field of its own or none.
+    guard name == PlainKey.superKey.stringValue else { return false }
+    let path = above.isEmpty ? String(name) : "\(above).\(name)"
+    return stored.contains(path) || keyTypes[path] != nil
   }
 
   /// After the whole value was encoded.

@@ -1,0 +1,158 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Daybook
+@testable import DaybookCoding
+
+// A rule has its effect or is refused, whatever was encoded before, and of whatever class an object is asked for as.
+
+@Suite("what rules hide")
+struct RuleMemoryTests {
+  private func hasSecret(_ record: Record) -> Bool {
+    record.keys.contains { key in
+      switch record[key] as Record.Value? {
+      case .string(let text)?: text.contains("SECRET")
+      case .bytes(let data)?: String(decoding: data, as: UTF8.self).contains("SECRET")
+      default: false
+      }
+    }
+  }
+
+  class Animal: RecordCodable {
+    enum Keys: String, CodingKey { case name }
+    var recordName: String { "a" }
+    var name = "x"
+    class var recordType: String { "Animal" }
+    class var fieldRules: [String: FieldRule] { ["name": .encrypted] }
+
+    init() {}
+    required init(from decoder: any Decoder) throws {
+      name = try decoder.container(keyedBy: Keys.self).decode(String.self, forKey: .name)
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(name, forKey: .name)
+    }
+  }
+
+  final class Dog: Animal {
+    enum DogKeys: String, CodingKey { case chip }
+    var chip = "SECRET"
+    override class var fieldRules: [String: FieldRule] { ["name": .encrypted, "chip": .encrypted] }
+
+    override init() { super.init() }
+    required init(from decoder: any Decoder) throws {
+      chip = try decoder.container(keyedBy: DogKeys.self).decode(String.self, forKey: .chip)
+      try super.init(from: decoder)
+    }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: DogKeys.self)
+      try container.encode(chip, forKey: .chip)
+    }
+  }
+
+  @Test("an object that was saved as one of its superclass lost the rules of its own class, and its secret was plain")
+  func subclass() throws {
+    let animals: [Animal] = [Dog(), Animal(), Dog()]
+    for animal in animals {
+      #expect(try !hasSecret(RecordEncoder().encode(animal)))
+      #expect(try !RecordEncoder().encodeGraph(animal).contains { hasSecret($0) })
+    }
+    let record = try RecordEncoder().encode(animals[0])
+    #expect(record.type == "Animal" && record.encryptedValues.keys.sorted() == ["chip", "name"])
+    #expect(try RecordDecoder().decode(Animal.self, from: record).name == "x")
+  }
+
+  final class Cat: Animal {
+    enum CatKeys: String, CodingKey { case toy }
+    override class var fieldRules: [String: FieldRule] { ["super": .encrypted] }
+
+    override init() {
+      super.init()
+      name = "SECRET"
+    }
+    required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CatKeys.self)
+      try container.encode("mouse", forKey: .toy)
+      try super.encode(to: encoder)
+    }
+  }
+
+  @Test("a rule for super was accepted where the superclass has no field of its own")
+  func superclass() throws {
+    for _ in 0..<2 {
+      let error = #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(Cat()) }
+      #expect(error?.code == .ruleWithoutKey && error?.facts.key == "super")
+    }
+  }
+
+  struct Person: RecordCodable {
+    struct Home: Codable {
+      var street = "s"
+      var code = "SECRET"
+    }
+    static let fieldRules: [String: FieldRule] = ["home": .flattened, "home.code": .encrypted]
+    var recordName = "p"
+    var home = Home()
+  }
+
+  @Test("an encoder's own rule took the field of another rule away, once the type had been encoded without it")
+  func ownRules() throws {
+    var options = RecordCodingOptions()
+    options.rules = ["home": .json]
+    for _ in 0..<2 {
+      let error = #expect(throws: RecordCodingError.self) { try RecordEncoder(options: options).encode(Person()) }
+      #expect(error?.code == .ruleWithoutKey && error?.facts.key == "home.code")
+      #expect(try !hasSecret(RecordEncoder().encode(Person())))
+    }
+  }
+
+  struct Card: Codable {
+    var name = "n"
+    var pin = "SECRET"
+  }
+
+  struct Wallet: RecordCodable {
+    enum Cards: Codable {
+      case one(Card)
+      case many([Card])
+
+      init(from decoder: any Decoder) throws { self = .one(try Card(from: decoder)) }
+      func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .one(let card): try card.encode(to: encoder)
+        case .many(let cards): try cards.encode(to: encoder)
+        }
+      }
+    }
+    static let fieldRules: [String: FieldRule] = ["cards": .flattened, "cards.pin": .encrypted]
+    var recordName = "w"
+    var cards: Cards
+  }
+
+  @Test("a list in the place of a flattened value had its secret in plain, once another value had been flattened")
+  func listInstead() throws {
+    for _ in 0..<2 {
+      #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(Wallet(cards: .many([Card()]))) }
+      #expect(try !hasSecret(RecordEncoder().encode(Wallet(cards: .one(Card())))))
+    }
+  }
+
+  struct Fickle: RecordCodable {
+    static let key = Mutex("pin")
+    static var fieldRules: [String: FieldRule] { [key.withLock { $0 }: .encrypted] }
+    var recordName = "f"
+    var pin = "SECRET"
+  }
+
+  @Test("rules that a type says otherwise later were not looked at again")
+  func otherRules() throws {
+    #expect(try !hasSecret(RecordEncoder().encode(Fickle())))
+    Fickle.key.withLock { $0 = "pim" }
+    let error = #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(Fickle()) }
+    #expect(error?.code == .ruleWithoutKey)
+  }
+}
