@@ -239,10 +239,12 @@ extension Database {
 private struct PropertyField {
   let name: String
   let place: PredicateTranslation.Place
+  /// The form of dates or bytes, where the property has one of its own.
+  private let rule: FieldRule?
   private let options: RecordCodingOptions
 
   init<T: RecordDecodable>(_ property: PartialKeyPath<T>, _ options: RecordCodingOptions) throws(DatabaseError) {
-    let (field, place) = try PropertyFields(of: T.self, options).fieldAndPlace(of: property)
+    let (field, place, rule) = try PropertyFields(of: T.self, options).fieldAndPlace(of: property)
     if let unknown = place.unknown, !unknown.tellsAll {
       throw DatabaseError(
         .invalidArguments,
@@ -251,6 +253,11 @@ private struct PropertyField {
     }
     name = field.name
     self.place = place
+    self.rule =
+      switch rule {
+      case .date?, .data?: rule
+      default: nil
+      }
     self.options = options
   }
 
@@ -258,7 +265,7 @@ private struct PropertyField {
     guard let stored else { return nil }
     let scope = DecodingScope(
       try Record(type: "Value"), Box(options), rules: [:], recordNameKey: "recordName", graph: nil, base: [])
-    let target = FieldTarget(field: name, key: PlainKey(stringValue: name), above: nil, rule: nil)
+    let target = FieldTarget(field: name, key: PlainKey(stringValue: name), above: nil, rule: rule)
     do { return try FieldDecoder(scope, .value(stored), target).decode(Value.self) } catch {
       throw RecordCodingError(error, in: [name])
     }

@@ -59,8 +59,7 @@ struct PropertyFields {
       return .init(
         key: "recordName", otherForm: isNumber || Self.isText(valueType) ? nil : isNoText(field), isNumberAsText: isNumber)
     }
-    let key = rules.keys.sorted().first { self.field(ofPath: $0) == field }
-    switch key.flatMap({ rules[$0] }) {
+    switch rule(ofField: field) {
     case .default(let value)?: return .init(key: field, fallback: value)
     case .parent?: return .init(key: "parent")
     case .ignored?: throw hasNoField(field)
@@ -108,11 +107,24 @@ struct PropertyFields {
     try PredicateTranslation.field(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
   }
 
-  /// The same, with what the property is where the field has nothing, or what its type does not know.
+  /// The same, with what the property is where the field has nothing, or what its type does not know, and the rule of its key.
   func fieldAndPlace(
     of property: AnyKeyPath
-  ) throws(DatabaseError) -> (field: Query.Field, place: PredicateTranslation.Place) {
-    try PredicateTranslation.fieldAndPlace(of: property) { (name, type) throws(DatabaseError) in try place(of: name, type) }
+  ) throws(DatabaseError) -> (field: Query.Field, place: PredicateTranslation.Place, rule: FieldRule?) {
+    var rule: FieldRule?
+    let (field, place) = try PredicateTranslation.fieldAndPlace(of: property) { (name, type) throws(DatabaseError) in
+      switch name {
+      case .stored(let key): rule = rules[key]
+      case .declared(let field): rule = self.rule(ofField: field)
+      }
+      return try self.place(of: name, type)
+    }
+    return (field, place, rule)
+  }
+
+  /// The rule of the key that becomes a field.
+  private func rule(ofField field: String) -> FieldRule? {
+    rules.keys.sorted().first { self.field(ofPath: $0) == field }.flatMap { rules[$0] }
   }
 
   private func isNoText(_ property: String) -> DatabaseError {
@@ -138,21 +150,19 @@ struct PropertyFields {
       .invalidArguments, sentence, facts: .init(recordType: type.recordType, key: property))
   }
 
-  /// Whether no option gives values of the type another form.
+  /// Whether no option gives values of the type another form: of its elements, and of what is in an optional.
   private func isStoredAsItIs(_ type: Any.Type) -> Bool {
-    if Self.isOne(type, Date.self, Date?.self, [Date].self) {
-      if case .native = options.dates { true } else { false }
-    } else if Self.isOne(type, Data.self, Data?.self, [Data].self) {
-      if case .bytes = options.data { true } else { false }
-    } else if Self.isOne(type, Location.self, Location?.self, [Location].self) {
-      if case .native = options.locations { true } else { false }
-    } else {
-      true
+    var element = type
+    while let list = element as? any ListOfElements.Type { element = list.elementType }
+    if element == Date.self { return if case .native = options.dates { true } else { false } }
+    if element == Data.self { return if case .bytes = options.data { true } else { false } }
+    if element == Location.self { return if case .native = options.locations { true } else { false } }
+    // A list with a value that is no number may be one of texts.
+    if element == Double.self || element == Float.self, type != Double.self, type != Float.self {
+      if type == Double?.self || type == Float?.self { return true }
+      return if case .text = options.notANumber { false } else { true }
     }
-  }
-
-  private static func isOne(_ type: Any.Type, _ some: Any.Type...) -> Bool {
-    some.contains { $0 == type }
+    return true
   }
 
   private static func isText(_ type: Any.Type) -> Bool {
