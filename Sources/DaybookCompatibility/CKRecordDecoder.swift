@@ -56,7 +56,7 @@
     private static func value<T: CKDecodable>(
       _ type: T.Type, of record: CKRecord, in database: CKDatabase
     ) throws(RecordCodingError) -> T {
-      let layer = FieldLayer()
+      let layer = FieldLayer(readsPlacesAsTexts: true)
       var options = RecordCodingOptions()
       options.layer = layer
       options.checksRecordType = false
@@ -70,7 +70,7 @@
           .database, "The records that are referred to cannot be fetched.", facts: error.facts, cause: error)
       }
       records.append(root)
-      return try RecordDecoder(options: options).decodeGraph(type, from: records.map { LocationTexts.asTexts($0) })
+      return try RecordDecoder(options: options).decodeGraph(type, from: records)
     }
 
     /// All records that a record refers to, however far, as far as they exist.

@@ -166,20 +166,7 @@
       return record
     }
 
-    /// The record with texts for its locations, as changes of it.
-    static func asTexts(_ record: Record) -> Record {
-      var record = record
-      for key in record.keys {
-        switch record[key] as Record.Value? {
-        case .location(let place)?: record[key] = .string(text(place))
-        case .locations(let list)?: record[key] = .strings(list.map { text($0) })
-        default: continue
-        }
-      }
-      return record
-    }
-
-    private static func text(_ place: Location) -> String { "\(place.latitude);\(place.longitude)" }
+    static func text(_ place: Location) -> String { "\(place.latitude);\(place.longitude)" }
 
     /// Nil for a text that is not a latitude and a longitude, and for one that would come back as another: "48;16" is rather a class of
     /// a school.

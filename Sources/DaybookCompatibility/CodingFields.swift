@@ -78,8 +78,16 @@
     private let files = Locked<[Data: CKAsset]>([:])
     private let reference: Reference?
 
-    /// - Parameter reference: the value of a field for a value that is a record of its own.
-    init(reference: Reference? = nil) { self.reference = reference }
+    /// Models have places as texts.
+    private let readsPlacesAsTexts: Bool
+
+    /// - Parameters:
+    ///   - reference: the value of a field for a value that is a record of its own.
+    ///   - readsPlacesAsTexts: a place is a text where one is asked for.
+    init(reference: Reference? = nil, readsPlacesAsTexts: Bool = false) {
+      self.reference = reference
+      self.readsPlacesAsTexts = readsPlacesAsTexts
+    }
 
     // MARK: files
 
@@ -123,13 +131,23 @@
 
     func value<T>(of type: T.Type, from value: Record.Value, _ path: [any CodingKey]) throws -> T? {
       switch value {
-      case .asset(let asset): try self.value(type, of: file(of: asset), path)
-      case .string(let text): try (type as? any CloudKitStringEnum.Type).map { try Self.text(text, $0, path) } as? T
-      case .int(let number): try (type as? any CloudKitIntEnum.Type).map { try Self.number(number, $0, path) } as? T
+      case .asset(let asset): return try self.value(type, of: file(of: asset), path)
+      // A cast of nil to T would be a value where T is an optional.
+      case .string(let text):
+        guard let enumeration = type as? any CloudKitStringEnum.Type else { return nil }
+        return try Self.text(text, enumeration, path) as? T
+      case .int(let number):
+        guard let enumeration = type as? any CloudKitIntEnum.Type else { return nil }
+        return try Self.number(number, enumeration, path) as? T
       // As CloudKitCodable has written them.
-      case .bytes(let data) where T.self == UUID.self: try JSONDecoder().decode(UUID.self, from: data) as? T
-      default: nil
+      case .bytes(let data) where T.self == UUID.self: return try JSONDecoder().decode(UUID.self, from: data) as? T
+      default: return nil
       }
+    }
+
+    func text(of value: Record.Value) -> String? {
+      guard readsPlacesAsTexts, case .location(let place) = value else { return nil }
+      return LocationTexts.text(place)
     }
 
     private func value<T>(_ type: T.Type, of file: CKAsset, _ path: [any CodingKey]) throws -> T? {

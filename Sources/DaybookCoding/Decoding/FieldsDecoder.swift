@@ -91,7 +91,8 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   @inline(__always)
   private func string(_ value: Record.Value, _ key: Key) throws -> String {
-    guard case .string(let text) = value else { throw mismatch(key, value, String.self) }
+    if case .string(let text) = value { return text }
+    guard let text = scope.options.layer?.text(of: value) else { throw mismatch(key, value, String.self) }
     return text
   }
 
