@@ -119,12 +119,13 @@ public struct RecordCodingOptions: Sendable {
 public enum FieldRule: Sendable {
   /// It does not, and decodes as absent.
   case ignored
-  /// Bytes in the record: JSON with sorted keys, for lists and values with keys. On a text, a number, a date or bytes it is refused.
+  /// Bytes in the record: JSON with sorted keys, for lists and values with keys. On a text, a number, a date or bytes it is refused,
+  /// also on a type that encodes itself as one.
   case json
   /// A field for each of its keys.
   case flattened
   /// An asset. Bytes and files are its content; lists and values with keys are written in the format. On a text, a number or a date
-  /// it is refused.
+  /// it is refused, also on a type that encodes itself as one, such as an enum with raw values.
   case asset(RecordCodingOptions.AssetFormat = .json)
   /// A reference to the value's record, or a list of them. The values are ``RecordEncodable``, or references and IDs; any
   /// other is refused, and so is a list with nil.

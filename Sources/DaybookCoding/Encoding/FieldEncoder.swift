@@ -113,8 +113,11 @@ final class FieldEncoder: Encoder {
 
   // MARK: single values
 
-  fileprivate func set(_ value: Record.Value?) throws {
+  /// - Parameter type: of the value that is in the place of the type's own.
+  fileprivate func set(_ value: Record.Value?, of type: Any.Type = Any.self) throws {
     guard case .empty = state else { throw isFilled }
+    // The rule of a list is for the list.
+    if let value, target.rule != nil, !isElement { try target.checkEffect(on: value, of: type) }
     state = value.map { .value($0) } ?? .removed
   }
 
@@ -135,7 +138,7 @@ final class FieldEncoder: Encoder {
 
   fileprivate func encode<T: Encodable>(_ value: T) throws {
     if let number = largeNumber(value) { return try set(integer: number) }
-    if !scope.isJSONList(T.self, target), let leaf = try scope.leaf(value, target) { return try set(leaf) }
+    if !scope.isJSONList(T.self, target), let leaf = try scope.leaf(value, target) { return try set(leaf, of: T.self) }
     if let referred = scope.referred(value, target) { return try set(referred) }
     if value is any UnorderedElements { isUnordered = true }
     if value is any KeyedElements { step.isOfDictionary = true }
