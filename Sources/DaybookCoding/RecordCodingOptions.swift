@@ -76,10 +76,13 @@ public struct RecordCodingOptions: Sendable {
   }
 
   /// The content of an asset that a value was made into. Decoding finds out which it is.
+  ///
+  /// What a property list cannot hold is refused: the text `$null` and whole numbers of 128 bits; as XML a date with a fraction of a
+  /// second, too.
   public enum AssetFormat: Sendable, CaseIterable {
     /// JSON with sorted keys.
     case json
-    /// A property list as XML.
+    /// A property list as XML, whose dates are whole seconds.
     case xmlPropertyList
     /// A property list in Apple's binary form.
     case binaryPropertyList

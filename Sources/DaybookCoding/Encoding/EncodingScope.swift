@@ -67,7 +67,7 @@ final class EncodingScope: CodingScope {
     while !pending.isEmpty {
       let next = pending.removeFirst()
       pendingByField[next.target.field] = nil
-      try finish(next.encoder, next.target)
+      try finish(next.encoder, next.encoder.result(), next.target)
     }
     if let fault { throw fault }
     if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
@@ -335,17 +335,18 @@ final class EncodingScope: CodingScope {
       try store(.reference(try reference(of: referred, target)), target)
       return
     }
-    if let format = assetFormat(target), format != .json {
-      try store(.asset(Asset(data: try propertyList(value, format, target))), target)
-      return
-    }
     let encoder = FieldEncoder(self, target)
+    if let format = assetFormat(target) { encoder.form = format }
     if value is any UnorderedElements { encoder.isUnordered = true }
     if value is any KeyedElements { encoder.step.isOfDictionary = true }
     if isFlattened(target), TypeMemory.isOfEnum(value) { encoder.step.isOfEnum = true }
     try nesting(encoder.step) { try value.encode(to: encoder) }
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
-    try finish(encoder, target)
+    var result = try encoder.result()
+    if case .json = result, encoder.form != .json {
+      result = .value(.asset(Asset(data: try propertyList(value, encoder.form, target))))
+    }
+    try finish(encoder, result, target)
   }
 
   /// The encoder of a field that a type fills when it likes.
@@ -365,8 +366,8 @@ final class EncodingScope: CodingScope {
     return FieldEncoder(self, FieldTarget(field: "", key: key, above: above, rule: nil))
   }
 
-  private func finish(_ encoder: FieldEncoder, _ target: FieldTarget) throws {
-    switch try encoder.result() {
+  private func finish(_ encoder: FieldEncoder, _ result: FieldEncoder.Result, _ target: FieldTarget) throws {
+    switch result {
     case .nothing: try remove(target, mayHaveKeys: true)
     case .value(let value):
       if case .reference? = target.rule { try target.checkEffect(on: value) }
@@ -398,13 +399,11 @@ final class EncodingScope: CodingScope {
     return nil
   }
 
+  /// The property list of a value that was encoded as JSON before. That was a dry run: the system's encoder follows a value that
+  /// contains itself until the stack ends, and writes what does not read back (PropertyListCheck.swift).
   private func propertyList(
     _ value: some Encodable, _ format: RecordCodingOptions.AssetFormat, _ target: FieldTarget
   ) throws -> Data {
-    // A dry run: the system's encoder follows a value that contains itself until the stack ends.
-    let dry = JSONSlot()
-    let step = step(target.key, after: target.above)
-    try nesting(step) { try value.encode(to: JSONSlotEncoder(slot: dry, scope: self, step: step)) }
     if let fault { throw fault }
     let encoder = PropertyListEncoder()
     encoder.outputFormat = format == .binaryPropertyList ? .binary : .xml

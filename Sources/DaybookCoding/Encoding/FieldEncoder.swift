@@ -30,6 +30,8 @@ final class FieldEncoder: Encoder {
   private let isElement: Bool
   private var state = State.empty
   private var knownStep: PathStep?
+  /// What a value with keys, or a list that is none of a record's, is written as in the end.
+  var form = RecordCodingOptions.AssetFormat.json
   /// The elements come in no order.
   var isUnordered = false
   /// What an empty list is a list of, when the type tells.
@@ -82,7 +84,7 @@ final class FieldEncoder: Encoder {
     case .empty: break
     default: scope.fail(isFilled)
     }
-    let slot = JSONSlot()
+    let slot = JSONSlot(form: form)
     slot.isUnordered = isUnordered
     if case .empty = state { state = .json(slot) }
     return JSONSlotEncoder(slot: slot, scope: scope, step: step)
@@ -173,10 +175,10 @@ final class FieldEncoder: Encoder {
     if isOfReferences {
       throw target.error(.unsupportedValue, "A list of references has no room for nil, other values or lists.")
     }
-    let slot = JSONSlot(.array)
+    let slot = JSONSlot(.array, form: form)
     slot.isUnordered = isUnordered
     for (index, element) in list.elements.enumerated() {
-      slot.append(try element.slot(scope, PathStep(PlainKey(intValue: index), after: step)))
+      slot.append(try element.slot(scope, PathStep(PlainKey(intValue: index), after: step), form: form))
     }
     return .json(slot.text())
   }

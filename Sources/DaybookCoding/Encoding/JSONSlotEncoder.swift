@@ -49,7 +49,10 @@ struct JSONSlotEncoder: Encoder {
 extension JSONSlotEncoder: SingleValueEncodingContainer {
   func encodeNil() throws { try fill(.null) }
   func encode(_ value: Bool) throws { try fill(.bool(value)) }
-  func encode(_ value: String) throws { try fill(.string(value)) }
+  func encode(_ value: String) throws {
+    try checkText(value)
+    try fill(.string(value))
+  }
   func encode(_ value: Double) throws { try fill(.double(value)) }
   func encode(_ value: Float) throws { try fill(.double(Double(value))) }
   func encode(_ value: Int) throws { try fill(.int(Int64(value))) }
@@ -67,12 +70,15 @@ extension JSONSlotEncoder: SingleValueEncodingContainer {
 
   func encode<T: Encodable>(_ value: T) throws {
     if T.self == Date.self {
-      try fill(.double((value as! Date).timeIntervalSinceReferenceDate))
+      let date = value as! Date
+      try checkDate(date)
+      try fill(.double(date.timeIntervalSinceReferenceDate))
     } else if T.self == Data.self {
       try fill(.string((value as! Data).base64EncodedString()))
     } else if T.self == URL.self {
       let url = value as! URL
       if url.isFileURL { throw noContent }
+      try checkText(url.absoluteString)
       try fill(.string(url.absoluteString))
     } else if T.self == Decimal.self {
       try fill(.string(DecimalText.text(of: value as! Decimal)))
@@ -102,8 +108,10 @@ private struct JSONObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
   var codingPath: [any CodingKey] { DaybookCoding.codingPath(step) }
 
   private func member(_ key: any CodingKey, isNew: Bool = true) -> JSONSlotEncoder {
-    JSONSlotEncoder(
+    let member = JSONSlotEncoder(
       slot: slot.member(key.stringValue, isNew: isNew), scope: scope, step: scope.step(key, after: step))
+    member.checkName(key.stringValue)
+    return member
   }
 
   func encodeNil(forKey key: Key) throws { try member(key).encodeNil() }

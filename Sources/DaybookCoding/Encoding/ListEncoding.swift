@@ -13,14 +13,16 @@ final class ListEncoding {
     case null
     case json(JSONSlot)
 
-    /// The element within JSON.
-    func slot(_ scope: EncodingScope, _ step: PathStep) throws -> JSONSlot {
+    /// The element within JSON or a property list.
+    func slot(
+      _ scope: EncodingScope, _ step: PathStep, form: RecordCodingOptions.AssetFormat
+    ) throws -> JSONSlot {
       switch self {
       case .null: return JSONSlot(.null)
       case .unsigned(let number): return JSONSlot(.unsigned(number))
       case .json(let slot): return slot
       case .value(_, let value), .referred(_, _, let value):
-        let slot = JSONSlot()
+        let slot = JSONSlot(form: form)
         try JSONSlotEncoder(slot: slot, scope: scope, step: step).encode(value)
         return slot
       }
@@ -103,6 +105,7 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
     }
     if let referred = scope.referred(value, target) { return list.append(.referred(referred, target, of: value)) }
     let element = FieldEncoder(scope, target, isElement: true)
+    element.form = encoder.form
     element.isUnordered = value is any UnorderedElements
     try scope.nesting(element.step) { try value.encode(to: element) }
     list.append(try element.element(of: value))
@@ -110,7 +113,7 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
 
   /// An element that is encoded later than those after it.
   private func pendingElement() -> JSONSlotEncoder {
-    let slot = JSONSlot()
+    let slot = JSONSlot(form: encoder.form)
     let step = scope.step(PlainKey(intValue: count), after: encoder.step)
     list.append(.json(slot))
     return JSONSlotEncoder(slot: slot, scope: scope, step: step)

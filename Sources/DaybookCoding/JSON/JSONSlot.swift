@@ -15,6 +15,8 @@ final class JSONSlot {
   }
 
   private(set) var content = Content.empty
+  /// What the value is written as in the end: a property list lacks some values that JSON has. Places within have it, too.
+  let form: RecordCodingOptions.AssetFormat
   private(set) var elements: [JSONSlot] = []
   /// The elements of an object have these names.
   private var names: [String] = []
@@ -22,9 +24,10 @@ final class JSONSlot {
   /// Elements have no order of their own: the text puts them into one.
   var isUnordered = false
 
-  init() {}
-
-  init(_ content: Content) { self.content = content }
+  init(_ content: Content = .empty, form: RecordCodingOptions.AssetFormat = .json) {
+    self.content = content
+    self.form = form
+  }
 
   /// Puts a value there; false when there is one.
   func fill(_ value: Content) -> Bool {
@@ -45,7 +48,7 @@ final class JSONSlot {
   }
 
   func append() -> JSONSlot {
-    let slot = JSONSlot()
+    let slot = JSONSlot(form: form)
     elements.append(slot)
     return slot
   }
@@ -55,7 +58,7 @@ final class JSONSlot {
   /// The place of a member; a new one when the name was there before, because the last counts.
   func member(_ name: String, isNew: Bool = true) -> JSONSlot {
     if let place = places[name] {
-      if isNew { elements[place] = JSONSlot() }
+      if isNew { elements[place] = JSONSlot(form: form) }
       return elements[place]
     }
     places[name] = elements.count
