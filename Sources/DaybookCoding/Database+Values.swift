@@ -7,14 +7,6 @@ import Daybook
 
 /// Values saved and fetched as records, one line each.
 
-extension RecordEncoder {
-  /// A value as it is saved.
-  func encoded<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Encoded {
-    try encode(
-      value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false))
-  }
-}
-
 extension Transaction {
   /// Saves the record of a value; returns it with its new change tag and dates.
   ///

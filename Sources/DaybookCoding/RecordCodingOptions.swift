@@ -106,7 +106,10 @@ public struct RecordCodingOptions: Sendable {
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   /// How large a field and a record may be: ``Limits/recordByteCount``.
   public var limits = Limits()
-  /// Whether a record of another type than the value's is refused.
+  /// Whether a record of another type than the value's is refused: by decoding, by encoding onto it, and in the value's system fields.
+  ///
+  /// Without it a value is read from a record of any type, and written onto it as a change: the record keeps its type and the fields
+  /// that the value does not know. New records are of the value's type, and queries and deletions of values ask for that.
   public var checksRecordType = true
   /// Where files are made for contents that lie in a record and are decoded as a file URL; nil is the system's temporary folder.
   /// They lie in a folder for this user alone, are for reading, one for each content, and are there until the process ends.

@@ -114,7 +114,7 @@ final class GraphEncoding {
       if value.systemFields == nil {
         try RecordIdentity.record(of: type(of: value).recordType, id: id)
       } else {
-        try RecordIdentity.record(of: value, in: id.zone)
+        try encoder.emptyRecord(of: value, in: id.zone)
       }
     return try encoder.encode(value, FieldWriter(empty, keepsEqualValues: false), graph: self).record
   }

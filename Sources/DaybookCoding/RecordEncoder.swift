@@ -34,16 +34,17 @@ public struct RecordEncoder: Sendable {
   /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits; `ruleWithoutKey` for a
   ///   rule of the type whose key no property has, or that is for the name; `invalidIdentity` for a value that has another name than its system fields say.
   public func encode<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Record {
-    try encode(value, FieldWriter(RecordIdentity.record(of: value, in: zone), keepsEqualValues: false)).record
+    try encoded(value).record
   }
 
   /// A record with the fields of a value: only those that differ become changes of it, and all others stay as they are.
   ///
   /// The name of the value is not asked for. A file is no change where it is the copy of the stored content that decoding gave; of a content that
   /// lies in the record a file of its size is read and compared.
-  /// - Throws: as ``encode(_:)`` does; `recordTypeMismatch` for a record of another type.
+  /// - Throws: as ``encode(_:)`` does; `recordTypeMismatch` for a record of another type, unless the options say that it is not to be
+  ///   checked: then the record keeps its type.
   public func encode<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Record {
-    guard record.type == T.recordType else {
+    guard record.type == T.recordType || !shared.content.checksRecordType else {
       throw RecordCodingError(
         .recordTypeMismatch, "The record is of another type than the value.",
         facts: .init(expected: T.recordType, found: record.type))
@@ -60,6 +61,16 @@ public struct RecordEncoder: Sendable {
     let hasAssets: Bool
     /// What is to be taken out of the stored record, which the encoder does not see.
     let flattened: FlattenedFields?
+  }
+
+  /// A value as it is saved.
+  func encoded<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Encoded {
+    try encode(value, FieldWriter(emptyRecord(of: value, in: zone), keepsEqualValues: false))
+  }
+
+  /// The record that a value is, without its fields.
+  func emptyRecord<T: RecordEncodable>(of value: T, in zone: Zone.ID) throws(RecordCodingError) -> Record {
+    try RecordIdentity.record(of: value, in: zone, checksType: shared.content.checksRecordType)
   }
 
   func encode<T: RecordEncodable>(

@@ -8,11 +8,14 @@ import Daybook
 /// The record that a value is: made from its system fields, or new with its name.
 enum RecordIdentity {
   /// A record without fields for a value.
-  static func record<T: RecordEncodable>(of value: T, in zone: Zone.ID) throws(RecordCodingError) -> Record {
+  /// - Parameter checksType: whether system fields of a record of another type are refused; else it keeps its type.
+  static func record<T: RecordEncodable>(
+    of value: T, in zone: Zone.ID, checksType: Bool
+  ) throws(RecordCodingError) -> Record {
     let type = T.recordType
     if let data = value.systemFields {
       let record = try record(systemFields: data)
-      guard record.type == type else {
+      guard record.type == type || !checksType else {
         throw RecordCodingError(
           .invalidSystemFields, "The system fields are those of a record of another type.",
           facts: .init(expected: type, found: record.type))
