@@ -8,17 +8,27 @@ import DaybookEngine
 ///              4×n  where each row's key begins in the key heap
 ///
 /// A body of few fields is searched from the front, which is as quick and needs nothing. With two hundred fields that was
-/// three quarters of reading them all (row: use-fetch-200-fields).
+/// three quarters of reading them all (row: use-fetch-200-fields). A body that the log has spelled out, mostly a long one, has no
+/// shape that could keep an index: from a thousand fields on it gets one of its own when it is read.
 ///
 /// Always true: a body that has an index has the rows and keys that it was made of, in their order.
 @safe final class FieldIndex: @unchecked Sendable {
   /// A body with fewer fields has none.
   static let leastFieldCount = 32
+  /// A body without a shape has none with fewer fields: making one takes as long as some ten searches.
+  static let leastSpelledFieldCount = 1024
   private static let headerByteCount = 8
 
   private let base: UnsafeMutableRawPointer
 
-  /// - Parameter table: field count, rows and keys, as a spelled body begins with them.
+  /// The index of a body that the log has spelled out; nil where it has too few fields.
+  @inline(__always)
+  convenience init?(spelled view: ByteView, _ layout: RecordBody.Layout) {
+    if layout.fieldCount < FieldIndex.leastSpelledFieldCount { return nil }
+    self.init(view.slice(layout.fieldsStart..<layout.valuesStart))
+  }
+
+  /// - Parameter table: field count, rows and keys, as the fields of a spelled body begin with them.
   init(_ table: ByteView) {
     let count = Int(table.uint16(at: 0))
     var bits = 1

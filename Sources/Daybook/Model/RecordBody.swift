@@ -121,10 +121,16 @@ import DaybookEngine
   }
 
   init(copying view: ByteView, layout: Layout, services: RecordServices? = nil) {
-    storage = Self.makeStorage(byteCount: Layout.byteCount + view.count, services: services)
-    // Safe: the storage was made for layout and bytes.
+    let index = FieldIndex(spelled: view, layout)
+    let start = index == nil ? 0 : Self.addressByteCount
+    storage = Self.makeStorage(byteCount: start + Layout.byteCount + view.count, services: services, index: index)
+    var layout = layout
+    layout.hasIndex = index != nil
+    // Safe: the storage was made for address, layout and bytes, and keeps the index.
     unsafe base = storage.withUnsafeMutablePointerToElements { elements in
-      let target = UnsafeMutableRawPointer(elements)
+      let elements = UnsafeMutableRawPointer(elements)
+      if let index { unsafe elements.storeBytes(of: index.address, as: UInt.self) }
+      let target = unsafe elements + start
       unsafe target.storeBytes(of: layout, as: Layout.self)
       unsafe (target + Layout.byteCount).copyMemory(from: view.base, byteCount: view.count)
       return UnsafeRawPointer(target)
@@ -199,7 +205,7 @@ import DaybookEngine
     self.init(spelling: packed, try packed.plan(in: shapes), services: services)
   }
 
-  private static let addressByteCount = 8
+  static let addressByteCount = 8
 
   /// A packed body spelled out into an allocation of its own, with an index when it has many fields.
   init(spelling packed: PackedBody, _ plan: PackedBody.Plan, services: RecordServices?) {
@@ -223,7 +229,7 @@ import DaybookEngine
   /// Where the index of a body is that has one.
   @_transparent
   static func indexAddress(of view: ByteView) -> UInt {
-    // Safe: `init(spelling:)` has put it there.
+    // Safe: where a layout says that there is an index, its address was put there with it.
     unsafe (view.base - Layout.byteCount - addressByteCount).load(as: UInt.self)
   }
 

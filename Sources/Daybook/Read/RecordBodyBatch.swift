@@ -123,6 +123,10 @@ import DaybookEngine
         return body(packed, try packed.plan(in: shapes))
       }
       let layout = try RecordBody.layout(of: stored)
+      if layout.fieldCount >= FieldIndex.leastSpelledFieldCount {
+        lastByteCount = 0
+        return RecordBody(copying: stored, layout: layout, services: services)
+      }
       let target = unsafe room(for: layout)
       // Safe: the layout has the count of these bytes.
       unsafe (target + RecordBody.Layout.byteCount).copyMemory(from: stored.base, byteCount: stored.count)
@@ -191,9 +195,12 @@ import DaybookEngine
     _ place: Place, _ copy: (UnsafeMutableRawPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> RecordBody {
     let start = RecordBodyBatch.start(of: place)
-    let storage = RecordBody.makeStorage(byteCount: RecordBodyBatch.room(for: place), services: services)
+    // The address of an index is in front of the layout, where there is one.
+    let storage = RecordBody.makeStorage(
+      byteCount: RecordBody.addressByteCount &+ RecordBodyBatch.room(for: place), services: services)
     // Safe: made for the operation and what is before it.
-    let target = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
+    let elements = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
+    let target = unsafe elements + RecordBody.addressByteCount
     unsafe try copy(target + start)
     let operation = unsafe ByteView(UnsafeRawPointer(target + start), count: Int(place.byteCount))
     guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
@@ -201,7 +208,13 @@ import DaybookEngine
     lastByteCount = 0
     do throws(BodyFault) {
       if PackedBody.isPacked(stored) { return try RecordBody(stored: stored, shapes, services: services) }
-      let layout = try RecordBody.layout(of: stored)
+      var layout = try RecordBody.layout(of: stored)
+      if let index = FieldIndex(spelled: stored, layout) {
+        layout.hasIndex = true
+        storage.header = RecordBody.Needs(services: services, index: index)
+        // Safe: the room of an address is there, and the storage keeps the index.
+        unsafe elements.storeBytes(of: index.address, as: UInt.self)
+      }
       // Safe: the payload begins where the room of a layout ends.
       unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
       return unsafe RecordBody(storage: storage, base: UnsafeRawPointer(target))

@@ -54,6 +54,33 @@ struct WideRecordTests {
     try database.close()
   }
 
+  @Test("a long record of thousands of fields is not searched from the front for each", arguments: [1023, 1024, 5000])
+  func spelled(_ count: Int) throws {
+    let (database, _) = try Self.open()
+    let keys = (0..<count).map { "k\($0)\(String(repeating: "x", count: $0 % 90))" }
+    var record = try Record(type: "Wide", id: Record.ID("a"))
+    for (number, key) in keys.enumerated() { record[key] = .string("\(number)" + String(repeating: "y", count: 40)) }
+    let saved = try database.write { transaction in
+      let saved = try transaction.save(record)
+      #expect(try transaction.record(record.id)?.fieldValues().count == count)
+      return saved
+    }
+    let snapshot = try database.snapshot()
+    for read in [
+      saved, try #require(try database.record(record.id)), try #require(try snapshot.record(record.id)),
+      try #require(try database.records(for: [record.id])[record.id]).get(),
+      try #require(try database.records(in: .default, ofType: "Wide").first),
+    ] {
+      #expect(read.body.layout.hasIndex == (count >= FieldIndex.leastSpelledFieldCount))
+      #expect(read.keys.count == count)
+      for (number, key) in keys.enumerated() where number % 7 == 0 || number > count - 3 {
+        #expect((read[key] as String?)?.hasPrefix("\(number)y") == true)
+        #expect(read[key + "z"] as Record.Value? == nil)
+      }
+    }
+    try database.close()
+  }
+
   @Test("a field of a record that was read is changed and removed, the others stay")
   func changed() throws {
     let (database, disk) = try Self.open()
