@@ -45,7 +45,9 @@ final class Workbench {
     let output = Output.memory()
     let errors = Output.memory()
     let status = Tool.run(arguments: arguments, output: output, errors: errors)
-    if ["import", "put", "delete"].contains(arguments.first), arguments.count > 1,
+    // By bytes: an argument may be a letter of many marks.
+    let name = arguments.first ?? ""
+    if ["import", "put", "delete"].contains(where: { $0.equalsBytes(of: name) }), arguments.count > 1,
       FileManager.default.fileExists(atPath: arguments[1])
     {
       let report = Output.memory()

@@ -22,7 +22,7 @@ extension Commands {
     guard invocation.arguments.positionals.count > 1 else {
       return try invocation.reading(path) { database in try list(try database.storedAssets(), invocation) }
     }
-    guard invocation.arguments[1] == "collect" else {
+    guard invocation.arguments[1].isWord("collect") else {
       throw ToolError.usage("What follows FILE is collect, or nothing.", advice: "Usage: \(invocation.command.usage)")
     }
     var grace: Duration?

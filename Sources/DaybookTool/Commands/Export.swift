@@ -37,7 +37,7 @@ extension Commands {
     let path = arguments[1]
     let format =
       arguments.value("--format").flatMap { ExportFormat(rawValue: $0) }
-      ?? (path.lowercased().hasSuffix(".csv") || path.lowercased().hasSuffix(".tsv") ? .csv : .ndjson)
+      ?? (path.hasEnding(".csv") || path.hasEnding(".tsv") ? .csv : .ndjson)
     if format == .csv, arguments.has("--metadata") { throw ToolError.usage("--metadata does not go with csv.") }
     if format != .csv, arguments.has("--no-formulas") { throw ToolError.usage("--no-formulas goes with csv only.") }
     if format != .csv, arguments.value("--keys") != nil { throw ToolError.usage("--keys goes with csv only.") }
@@ -48,7 +48,7 @@ extension Commands {
       try invocation.warn(ofUnknownType: arguments.value("--type"), keys: wanted ?? [], database)
       let rules = try database.outputRules()
       let output =
-        path == "-"
+        path.isWord("-")
         ? invocation.output : try Output.named(path, rules, replaces: arguments.has("--force"))
       var count = 0
       var status = ExitStatus.done
@@ -91,7 +91,7 @@ extension Commands {
         try invocation.note("  Give another name to get the \(Wording.count(count, "record")) that can be read.")
         return .damaged
       }
-      if path != "-" { try invocation.note("wrote \(Wording.count(count, "record")) to \(path)") }
+      if !path.isWord("-") { try invocation.note("wrote \(Wording.count(count, "record")) to \(path)") }
       return status
     }
   }
@@ -214,7 +214,7 @@ extension CSVExport {
   /// The columns that somebody asked for.
   static func keys(_ list: String) throws(ToolError) -> [String] {
     var keys: [String] = []
-    for key in list.split(separator: ",", omittingEmptySubsequences: false).map({ String($0) }) {
+    for key in list.commaParts {
       guard !key.isEmpty, !keys.contains(key) else {
         throw .usage("--keys needs keys with commas between them, each once.", advice: "For example --keys title,year.")
       }

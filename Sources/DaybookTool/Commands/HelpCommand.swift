@@ -9,7 +9,7 @@ extension Commands {
       try invocation.output.write(Help.overview(withHidden: invocation.arguments.has("--all")))
       return .done
     }
-    guard let command = all.first(where: { $0.name == name }) else {
+    guard let command = all.first(where: { $0.name.equalsBytes(of: name) }) else {
       let nearest = Spelling.nearest(to: name, among: all.filter { !$0.isHidden }.map(\.name))
       throw ToolError.usage(
         "There is no command \(name)\(nearest.map { "; \($0) is one" } ?? "").",
@@ -29,7 +29,7 @@ extension Commands {
         fish   daybook completions fish > ~/.config/fish/completions/daybook.fish
       """
   ) { invocation in
-    guard let shell = Completions(rawValue: invocation.arguments[0]) else {
+    guard let shell = Completions.allCases.first(where: { $0.rawValue.equalsBytes(of: invocation.arguments[0]) }) else {
       throw ToolError.usage("There are completions for bash, zsh and fish.")
     }
     try invocation.output.write(shell.script)

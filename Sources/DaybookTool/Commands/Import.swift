@@ -215,11 +215,11 @@ extension ImportOptions {
     }
     delimiter = try Delimiter(arguments, name: input.name)
     if let columns = arguments.value("--location") {
-      let parts = columns.split(separator: ",", omittingEmptySubsequences: false)
+      let parts = columns.commaParts
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
         throw ToolError.usage("--location needs two columns.", advice: "For example --location lat,lon.")
       }
-      location = (String(parts[0]), String(parts[1]))
+      location = (parts[0], parts[1])
     }
     for date in arguments.allValues("--date") {
       guard let (column, format) = date.splitAtEquals() else {
@@ -233,7 +233,7 @@ extension ImportOptions {
 
   /// `cities.csv` holds `Cities`.
   static func typeName(ofInput name: String) -> String {
-    let stem = KeyMapping.sanitized(String(name.prefix { $0 != "." }))
+    let stem = KeyMapping.sanitized(name.split(at: UInt8(ascii: "."))?.name ?? name)
     let type = stem.prefix(1).uppercased() + stem.dropFirst()
     return (try? Record(type: type)) == nil ? "Row" : type
   }

@@ -61,7 +61,7 @@ extension Invocation {
     }
     var kinds: IndexKinds?
     if let word = arguments.value("--kind") {
-      switch IndexKind(rawValue: word) {
+      switch IndexKind.allCases.first(where: { $0.rawValue.equalsBytes(of: word) }) {
       case .value: kinds = [.queryable, .sortable]
       case .location: kinds = .location
       case .text: kinds = .searchable
@@ -71,14 +71,12 @@ extension Invocation {
     guard let list = arguments.value("--kinds") else { return kinds }
     if kinds != nil { throw ToolError.usage("--kind and --kinds say the same.", advice: command.usage) }
     var found: IndexKinds = []
-    for word in list.split(separator: ",") {
-      switch word {
-      case "queryable": found.insert(.queryable)
-      case "sortable": found.insert(.sortable)
-      case "searchable": found.insert(.searchable)
-      case "location": found.insert(.location)
-      default: throw unknown(String(word))
-      }
+    let words: KeyValuePairs<String, IndexKinds> = [
+      "queryable": .queryable, "sortable": .sortable, "searchable": .searchable, "location": .location,
+    ]
+    for word in list.commaParts where !word.isEmpty {
+      guard let kinds = words.first(where: { $0.key.equalsBytes(of: word) })?.value else { throw unknown(word) }
+      found.insert(kinds)
     }
     if found.isEmpty { throw ToolError.usage("--kinds has no kind.", advice: command.usage) }
     return found

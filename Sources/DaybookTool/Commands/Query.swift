@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 extension Commands {
   static let predicateHelp = """
@@ -69,17 +70,17 @@ extension Invocation {
     let predicate = try given.first.map { text in try self.predicate(text) } ?? Query.Predicate.true
     let limit = try arguments.count("--limit")
     let type = arguments[1]
-    return type == "*"
+    return type.isWord("*")
       ? Query(where: predicate, sort: sort, limit: limit) : Query(type, where: predicate, sort: sort, limit: limit)
   }
 
   /// The fields that the options ask for; nil for all.
-  fileprivate var shownKeys: [String]? { arguments.value("--keys").map { $0.split(separator: ",").map { String($0) } } }
+  fileprivate var shownKeys: [String]? { arguments.value("--keys").map { $0.commaParts.filter { !$0.isEmpty } } }
 
   /// The order that the options say; empty where they say none.
   var sort: [Query.Sort] {
     arguments.allValues("--sort").map { word in
-      word.hasPrefix("-") ? Query.Sort.descending(String(word.dropFirst())) : .ascending(word)
+      word.afterBytes("-").map { Query.Sort.descending(String($0)) } ?? .ascending(word)
     }
   }
 

@@ -17,7 +17,7 @@ final class InputFile {
 
   /// - Parameter path: `-` for standard input.
   init(path: String) throws(ToolError) {
-    if path == "-" {
+    if path.isWord("-") {
       (name, folder) = (nil, try? SourceFolder("."))
       file = try Self.kept(.standardInput)
       return
@@ -102,9 +102,9 @@ final class InputFile {
       if bytes.starts(with: InputEncoding.byteOrderMark) { bytes.removeFirst(3) }
       first = bytes.first { !" \t\r\n".utf8.contains($0) }
     }
-    let lowered = name?.lowercased() ?? ""
-    if lowered.hasSuffix(".csv") || lowered.hasSuffix(".tsv") { return .csv }
-    if [".json", ".ndjson", ".jsonl"].contains(where: { lowered.hasSuffix($0) }) { return .json }
+    let name = name ?? ""
+    if name.hasEnding(".csv") || name.hasEnding(".tsv") { return .csv }
+    if [".json", ".ndjson", ".jsonl"].contains(where: { name.hasEnding($0) }) { return .json }
     return first == UInt8(ascii: "[") || first == UInt8(ascii: "{") ? .json : .csv
   }
 }

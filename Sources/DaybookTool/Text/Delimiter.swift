@@ -10,11 +10,13 @@ struct Delimiter: Equatable {
 
   /// As an argument names it.
   init(argument: String) throws(ToolError) {
-    switch argument {
-    case "comma": self = .comma
-    case "semicolon": self = .semicolon
-    case "tab", "\\t": self = .tab
-    default:
+    if argument.isWord("comma") {
+      self = .comma
+    } else if argument.isWord("semicolon") {
+      self = .semicolon
+    } else if argument.isWord("tab", "\\t") {
+      self = .tab
+    } else {
       // A control character but the tab, a quote, a digit or a letter would be no boundary.
       guard argument.utf8.count == 1, let byte = argument.utf8.first,
         byte == 0x09 || byte > 0x20 && byte < 0x7F && byte != 0x22 && !argument.allSatisfy({ $0.isLetter || $0.isNumber })
@@ -30,7 +32,7 @@ struct Delimiter: Equatable {
     if let text = arguments.value("--delimiter") {
       try self.init(argument: text)
     } else {
-      self = name?.lowercased().hasSuffix(".tsv") == true ? .tab : .comma
+      self = name?.hasEnding(".tsv") == true ? .tab : .comma
     }
   }
 

@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 
 /// What stood behind the command's name, sorted into positional arguments and options.
 ///
@@ -15,18 +16,18 @@ struct Arguments: Sendable {
     while index < words.count {
       let word = words[index]
       index += 1
-      if isPastOptions || !word.hasPrefix("-") || word == "-" || Self.isNegativeNumber(word) {
+      if isPastOptions || !word.startsWithBytes(of: "-") || word.isWord("-") || Self.isNegativeNumber(word) {
         positionals.append(word)
         continue
       }
-      if word == "--" {
+      if word.isWord("--") {
         isPastOptions = true
         continue
       }
       var name = word
       var value: String?
-      if word.hasPrefix("--"), let parts = word.splitAtEquals() { (name, value) = parts }
-      guard let option = (command.options + [.buffered]).first(where: { $0.name == name }) else {
+      if word.startsWithBytes(of: "--"), let parts = word.splitAtEquals() { (name, value) = parts }
+      guard let option = (command.options + [.buffered]).first(where: { $0.name.equalsBytes(of: name) }) else {
         throw Self.unknownOption(name, command)
       }
       guard option.value != nil else {
@@ -41,9 +42,10 @@ struct Arguments: Sendable {
       guard let value else {
         throw .usage("\(name) needs a value: \(name) \(option.value ?? "").", advice: command.usage)
       }
-      if !option.choices.isEmpty, !option.choices.contains(value) {
+      if !option.choices.isEmpty, !option.choices.contains(where: { $0.equalsBytes(of: value) }) {
         throw .usage("\(name) is one of \(option.choices.joined(separator: ", ")).", advice: command.usage)
       }
+      if option.value == "DIR" { try Self.checkPath(value, name) }
       if values[name] != nil, !option.mayRepeat {
         throw .usage("\(name) is given twice.", advice: command.usage)
       }
@@ -62,6 +64,18 @@ struct Arguments: Sendable {
         "There is one argument too many: \(positionals[command.positionals.count]).",
         advice: "Usage: \(command.usage)")
     }
+    for (name, path) in zip(command.positionals, positionals) where ["FILE", "INPUT", "OUT"].contains(name) {
+      try Self.checkPath(path, name)
+    }
+  }
+
+  /// No system opens a longer one, and to take one of many marks to pieces takes the square of their number.
+  private static let longestPathByteCount = 4096
+
+  private static func checkPath(_ path: String, _ name: String) throws(ToolError) {
+    if path.utf8.count > longestPathByteCount {
+      throw ToolError(.inputOutput, "\(name) is longer than a path may be.", advice: "A path has at most 4,096 bytes.")
+    }
   }
 
   private static func isNegativeNumber(_ word: String) -> Bool {
@@ -72,7 +86,8 @@ struct Arguments: Sendable {
     let known = command.options.map(\.name)
     // What other programs call it.
     let others = ["--fields": "--keys", "--field": "--keys", "--columns": "--keys", "--order": "--sort", "--filter": "--where"]
-    let nearest = others[name].flatMap { known.contains($0) ? $0 : nil } ?? Spelling.nearest(to: name, among: known)
+    let other = others.first { $0.key.equalsBytes(of: name) }?.value
+    let nearest = other.flatMap { known.contains($0) ? $0 : nil } ?? Spelling.nearest(to: name, among: known)
     return .usage(
       "There is no option \(name)\(nearest.map { "; \($0) is one" } ?? "").", advice: "Usage: \(command.usage)")
   }
@@ -94,13 +109,5 @@ struct Arguments: Sendable {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), number > 0 else { throw .usage("\(name) needs a whole number above zero.") }
     return number
-  }
-}
-
-extension String {
-  /// What stands before and behind the first `=`. Bytes, because a combining mark behind it would hide the sign.
-  func splitAtEquals() -> (name: String, value: String)? {
-    guard let equals = utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    return (String(self[..<equals]), String(self[utf8.index(after: equals)...]))
   }
 }

@@ -11,9 +11,7 @@ struct Assignment {
     guard let (left, right) = word.splitAtEquals() else {
       throw .usage("\(word) is not KEY=VALUE.", advice: "For example title=Dune, or year:string=1984.")
     }
-    var name = left[...]
-    if let colon = name.firstIndex(of: ":") {
-      let kindName = String(name[name.index(after: colon)...])
+    if let (name, kindName) = left.split(at: UInt8(ascii: ":")) {
       guard let kind = FieldKind(name: kindName) else {
         let names = FieldKind.allCases.map(\.name)
         let nearest = Spelling.nearest(to: kindName, among: names)
@@ -22,11 +20,11 @@ struct Assignment {
           advice: "The kinds are \(names.joined(separator: ", ")).")
       }
       self.kind = kind
-      name = name[..<colon]
+      key = name
     } else {
       kind = nil
+      key = left
     }
-    key = String(name)
     text = right
   }
 
@@ -53,13 +51,13 @@ struct Assignment {
       let bare = DateScanner.iso8601(text) == nil ? (try? JSONParser.parse(text)) ?? .null : .string(text)
       return try RecordLine.value(bare, kind, in: zone)
     case .location:
-      let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      let parts = text.commaParts.map { Double($0) }
       guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
       return .location(Location(latitude: latitude, longitude: longitude))
     case .asset: return .asset(try Asset(fileURL: URL(fileURLWithPath: text)))
     case .reference:
       return .reference(Record.Reference(try Record.ID(text, in: zone)))
-    case .double where text == "inf" || text == "-inf":
+    case .double where text.isWord("inf", "-inf"):
       return try RecordLine.value(.string(text), kind, in: zone)
     default:
       guard let bare = try? JSONParser.parse(text) else { return nil }

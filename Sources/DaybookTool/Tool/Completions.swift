@@ -1,5 +1,5 @@
 /// Completion scripts, made from what the commands say of themselves.
-enum Completions: String {
+enum Completions: String, CaseIterable {
   case bash, zsh, fish
 
   var script: String {

@@ -35,15 +35,15 @@ package enum Tool {
       try errors.write(Help.overview)
       return .usage
     }
-    if name == "--help" || name == "-h" {
+    if name.isWord("--help", "-h") {
       try output.write(Help.overview)
       return .done
     }
-    if name == "--version" || name == "version" {
+    if name.isWord("--version", "version") {
       try output.line("daybook \(version) (file format \(FileHeader.formatVersion))")
       return .done
     }
-    guard let command = Commands.all.first(where: { $0.name == name }) else {
+    guard let command = Commands.all.first(where: { $0.name.equalsBytes(of: name) }) else {
       let names = Commands.all.filter { !$0.isHidden }.map(\.name)
       let nearest = Spelling.nearest(to: name, among: names)
       throw ToolError.usage(
@@ -51,8 +51,8 @@ package enum Tool {
         advice: "`daybook help` lists the commands.")
     }
     let rest = Array(words.dropFirst())
-    let beforeDashes = rest.prefix { $0 != "--" }
-    if beforeDashes.contains("--help") || beforeDashes.contains("-h") {
+    let beforeDashes = rest.prefix { !$0.isWord("--") }
+    if beforeDashes.contains(where: { $0.isWord("--help", "-h") }) {
       try output.write(Help.text(of: command))
       return .done
     }
