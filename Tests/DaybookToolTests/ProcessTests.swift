@@ -58,6 +58,18 @@ struct ProcessTests {
     #expect(try bench.records(file).count == 5000)
   }
 
+  @Test("a standard input that is closed or a directory is told in words, and no database is made")
+  func closedInput() throws {
+    let file = bench.path("test.daybook")
+    for script in ["\"$@\" <&-", "\"$@\" </"] {
+      let run = try ProgramRun.start(["import", file, "-"], script: script)
+      #expect(run.status == 5)
+      let advice = "It is closed, a directory, or failed: give it a file or a pipe, as in `daybook import FILE - < INPUT`."
+      #expect(run.errors == "daybook: Standard input cannot be read.\n  \(advice)\n")
+      #expect(!FileManager.default.fileExists(atPath: file))
+    }
+  }
+
   @Test("an import that is killed leaves whole batches, and every acknowledged row", arguments: 0..<5)
   func killed(seed: UInt64) throws {
     var generator = Seeded(seed)

@@ -19,7 +19,9 @@ final class InputFile {
   init(path: String) throws(ToolError) {
     if path.isWord("-") {
       (name, folder) = (nil, try? SourceFolder("."))
-      file = try Self.kept(.standardInput)
+      file = try Self.kept(
+        .standardInput, or: "Standard input cannot be read.",
+        advice: "It is closed, a directory, or failed: give it a file or a pipe, as in `daybook import FILE - < INPUT`.")
       return
     }
     name = (path as NSString).lastPathComponent
@@ -49,16 +51,19 @@ final class InputFile {
       .type]
     if type as? FileAttributeType == .typeDirectory { throw ToolError(.inputOutput, "\(path) is a directory.") }
     guard let input = FileHandle(forReadingAtPath: path) else { throw ToolError(.inputOutput, "\(path) cannot be read.") }
-    return try kept(input)
+    return try kept(
+      input, or: "\(path) cannot be read.", advice: "Check that it exists and that you may read it.")
   }
 
-  private static func kept(_ input: FileHandle) throws(ToolError) -> any DiskFile {
+  private static func kept(
+    _ input: FileHandle, or sentence: String, advice: String
+  ) throws(ToolError) -> any DiskFile {
     let file = try unnamed()
     var offset = 0
     while true {
       let piece: Data?
       do { piece = try input.read(upToCount: 1 << 20) } catch {
-        throw ToolError(.inputOutput, "The input cannot be read.", advice: "\(error)")
+        throw ToolError(.inputOutput, sentence, advice: advice)
       }
       guard let piece, !piece.isEmpty else { return file }
       try append(piece, to: file, at: offset)
