@@ -25,6 +25,16 @@ struct IndexCommandTests {
     try database.close()
   }
 
+  @Test("an option that makes or drops an index is refused without TYPE and KEY, and not ignored")
+  func nameless() throws {
+    for options in [["--new"], ["--drop"], ["--kind", "text"], ["--kinds", "queryable"]] {
+      let run = bench.run(["index", file] + options)
+      #expect(run.status == 2 && run.output.isEmpty, "\(options)")
+      #expect(run.errors.contains("An index is named by TYPE and KEY."))
+      #expect(run.errors.contains("daybook index FILE [TYPE] [KEY]"))
+    }
+  }
+
   @Test("an index is made, listed, used and dropped")
   func life() throws {
     #expect(try bench.good("index", file, "--json").output == "[]\n")

@@ -22,7 +22,9 @@ extension Commands {
       """
   ) { invocation in
     let arguments = invocation.arguments
-    guard arguments.positionals.count != 2, arguments.positionals.count == 3 || !arguments.has("--drop") else {
+    let isOfOne =
+      arguments.has("--drop") || arguments.has("--new") || arguments.value("--kind") != nil || arguments.value("--kinds") != nil
+    guard arguments.positionals.count != 2, arguments.positionals.count == 3 || !isOfOne else {
       throw ToolError.usage("An index is named by TYPE and KEY.", advice: invocation.command.usage)
     }
     if arguments.positionals.count == 1 {
