@@ -32,7 +32,7 @@ private enum Verdict: Equatable {
 extension QueryPreparation {
   /// Why an index is not used that the choice has left out; nil where the query asks for nothing of its field.
   fileprivate func obstacle(to definition: IndexDefinition, _ kind: IndexKind) -> Query.Plan.UnusedIndex.Reason? {
-    let step = query.sort.first { $0.field.isIndexed(by: definition) }
+    let step = query.sort.first { definition.isOf($0.field) }
     let verdict = query.predicate.verdict { condition in self.verdict(condition, definition, kind) }
     if step == nil, verdict == nil { return nil }
     if case .named = access { return .namedRecords }
@@ -52,7 +52,7 @@ extension QueryPreparation {
   /// Whether an index serves a condition; nil for one on something else than its field.
   private func verdict(_ condition: Query.Condition, _ definition: IndexDefinition, _ kind: IndexKind) -> Verdict? {
     let isOfAllTexts = kind == .text && condition.field.system == .text
-    guard isOfAllTexts || condition.field.isIndexed(by: definition) else { return nil }
+    guard isOfAllTexts || definition.isOf(condition.field) else { return nil }
     switch (kind, condition.test) {
     case (.text, .words):
       let isServed = words?.searches(for: Query.Predicate(condition)).isEmpty == false
@@ -87,12 +87,5 @@ extension Query.Predicate {
       if let obstacle = known.first(where: { $0 != .served }) { return obstacle }
       return known.isEmpty ? nil : known.count == verdicts.count ? .served : .obstacle(.alternative)
     }
-  }
-}
-
-extension Query.Field {
-  /// Whether an index is of this field.
-  fileprivate func isIndexed(by definition: IndexDefinition) -> Bool {
-    system == definition.date && UTF8Order.equal(name, definition.keyName)
   }
 }

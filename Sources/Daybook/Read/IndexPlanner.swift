@@ -14,23 +14,18 @@ struct IndexPlanner {
   let dialect: Query.Dialect
   /// What `now()` is.
   let now: Date
-  /// Of the definition.
-  let keyName: String
 
   init(definition: IndexDefinition, kinds: KindBits, dialect: Query.Dialect, now: Date) {
     self.definition = definition
     self.kinds = definition.date == nil ? kinds : KindBits(.date, isEncrypted: false)
     self.dialect = dialect
     self.now = now
-    keyName = definition.keyName
   }
 
   private var number: [UInt8] { IndexRange(number: definition.number).lower }
 
   /// Whether the index is of a field.
-  func isOf(_ field: Query.Field) -> Bool {
-    field.system == definition.date && UTF8Order.equal(field.name, keyName)
-  }
+  func isOf(_ field: Query.Field) -> Bool { definition.isOf(field) }
 
   /// The field has never had a list or anything else of which a record has more than one entry.
   var isSingle: Bool { !kinds.intersects(KindBits(rawValue: 0x0000_FF00)) }

@@ -81,6 +81,11 @@ struct IndexDefinition: Equatable {
     return order == 0 ? (version.sequence, version.ordinal) <= (sequence, ordinal) : order < 0
   }
 
+  /// Whether the index is of a field.
+  func isOf(_ field: Query.Field) -> Bool {
+    field.system == date && UTF8Order.withView(of: field.name) { name in key.withView { UTF8Order.equal(name, $0) } }
+  }
+
   var typeName: String { String(decoding: type, as: UTF8.self) }
   var keyName: String { String(decoding: key, as: UTF8.self) }
 
