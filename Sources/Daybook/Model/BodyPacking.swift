@@ -21,7 +21,7 @@ struct BodyPacking {
     let flags = body[1]
     let link = Place(body, at: RecordBody.previousOffset)
     guard link.byteCount > 0 || link.offset == 0 else { return false }
-    let isCreated = body.uint64(at: RecordBody.creationOffset) != body.uint64(at: 14)
+    let isCreated = body.uint64(at: RecordBody.creationOffset) != body.uint64(at: RecordBody.modificationOffset)
     writer.append(PackedBody.version)
     writer.append(flags)
     writer.append(
@@ -29,7 +29,7 @@ struct BodyPacking {
         | (isCreated ? PackedBody.Form.creation : 0) | (link.byteCount > 0 ? PackedBody.Form.link : 0))
     writer.append(uint32: shape.number)
     writer.append(uint64: body.uint64(at: 6))
-    writer.append(uint64: body.uint64(at: 14))
+    writer.append(uint64: body.uint64(at: RecordBody.modificationOffset))
     if body.uint16(at: 2) != RecordBody.defaultZoneMark {
       if let zone {
         writer.set(bits: PackedBody.Form.zoneNumber, at: start + 2)

@@ -51,11 +51,11 @@ extension RecordBody {
   }
 
   package var modificationDate: Date {
-    Date(timeIntervalSinceReferenceDate: withBytes { $0.double(at: 14) })
+    Date(timeIntervalSinceReferenceDate: withBytes { $0.double(at: RecordBody.modificationOffset) })
   }
 
   package var creationDate: Date {
-    Date(timeIntervalSinceReferenceDate: withBytes { $0.double(at: 22) })
+    Date(timeIntervalSinceReferenceDate: withBytes { $0.double(at: RecordBody.creationOffset) })
   }
 
   func withOptionals<R>(_ body: (Optionals) -> R) -> R {

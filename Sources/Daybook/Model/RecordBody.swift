@@ -376,7 +376,7 @@ extension RecordBody {
         throw .badName
       }
     }
-    guard !view.double(at: 14).isNaN, !view.double(at: 22).isNaN else { throw .badValue }
+    guard !view.double(at: modificationOffset).isNaN, !view.double(at: creationOffset).isNaN else { throw .badValue }
     var cursor = FieldCursor(view, layout)
     var last: ByteView?
     var hasReferences = false

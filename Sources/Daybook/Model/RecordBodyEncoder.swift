@@ -206,7 +206,7 @@ package enum RecordBodyEncoder {
     let stored = server == nil ? nil : RecordBody.Optionals(of: baseView, layout: base.layout)
     let creator = stored.map { $0.creator?.array } ?? (stamp.creation.map(\.userID) ?? stamp.userID)
     let creationDate =
-      stored != nil ? baseView.double(at: 22) : stamp.creation?.date ?? stamp.date
+      stored != nil ? baseView.double(at: RecordBody.creationOffset) : stamp.creation?.date ?? stamp.date
     let isSameUser = stamp.userID != nil && stamp.userID == creator
 
     var flags: UInt8 = 0
