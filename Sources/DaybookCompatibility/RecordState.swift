@@ -4,21 +4,13 @@
 
   /// A key of a record, plain or encrypted.
   struct FieldSlot: Hashable, Sendable {
-    let key: String
+    private let name: ByteText
     let isEncrypted: Bool
 
-    // By bytes: a key may be any text, and letters of many marks are compared in the square of their number.
-    static func == (first: FieldSlot, second: FieldSlot) -> Bool {
-      first.isEncrypted == second.isEncrypted && UTF8Order.equal(first.key, second.key)
-    }
-
-    func hash(into hasher: inout Hasher) {
-      hasher.combine(isEncrypted)
-      UTF8Order.combine(key, into: &hasher)
-    }
+    var key: String { name.text }
 
     init(_ key: String, isEncrypted: Bool = false) {
-      self.key = key
+      name = ByteText(key)
       self.isEncrypted = isEncrypted
     }
   }

@@ -85,7 +85,7 @@ struct ListDecoding: UnkeyedDecodingContainer {
 
 /// The container of the members of a JSON object.
 struct JSONObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let members: [MemberName: JSON]
+  let members: [ByteText: JSON]
   let scope: DecodingScope
   let step: PathStep
 
@@ -94,10 +94,10 @@ struct JSONObjectDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     members.keys.map(\.text).sorted { UTF8Order.compare($0, $1) < 0 }.compactMap { Key(stringValue: $0) }
   }
 
-  func contains(_ key: Key) -> Bool { members[MemberName(key.stringValue)] != nil }
+  func contains(_ key: Key) -> Bool { members[ByteText(key.stringValue)] != nil }
 
   private func member(_ key: any CodingKey) -> FieldDecoder {
-    let source = members[MemberName(key.stringValue)].map { DecodingSource.json($0) } ?? .absent
+    let source = members[ByteText(key.stringValue)].map { DecodingSource.json($0) } ?? .absent
     return FieldDecoder(
       scope, source, FieldTarget(field: key.stringValue, key: key, above: step, rule: nil),
       absence: RecordCodingError.noMember)

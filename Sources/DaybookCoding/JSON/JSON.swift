@@ -1,17 +1,5 @@
 import Daybook
 
-/// The name of an object's member, equal by its bytes. As a text it would be hashed by letters: in a name of many marks that takes the
-/// square of their number.
-struct MemberName: Hashable, Sendable {
-  let text: String
-
-  init(_ text: String) { self.text = text }
-
-  static func == (first: MemberName, second: MemberName) -> Bool { UTF8Order.equal(first.text, second.text) }
-
-  func hash(into hasher: inout Hasher) { UTF8Order.combine(text, into: &hasher) }
-}
-
 /// A JSON value that was read. Whole numbers stay whole: a double would lose the last digits of large ones.
 enum JSON: Sendable {
   case null
@@ -22,7 +10,7 @@ enum JSON: Sendable {
   case double(Double)
   case string(String)
   case array([JSON])
-  case object([MemberName: JSON])
+  case object([ByteText: JSON])
 
   /// What it is, for errors.
   var name: String {

@@ -14,11 +14,11 @@ struct JSONReader {
   private mutating func value() throws(JSONScanner.Fault) -> JSON {
     switch try scanner.start() {
     case .object:
-      var members: [MemberName: JSON] = [:]
+      var members: [ByteText: JSON] = [:]
       guard try scanner.enter(.object) else { return .object(members) }
       repeat {
         let name = try scanner.memberName()
-        members[MemberName(name)] = try value()
+        members[ByteText(name)] = try value()
       } while try scanner.goesOn(in: .object)
       return .object(members)
     case .array:

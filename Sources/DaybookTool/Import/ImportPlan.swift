@@ -23,7 +23,7 @@ struct ImportPlan {
   /// Columns whose files become assets.
   private let assets: [AssetColumn]
   private let options: ImportOptions
-  private let index: [ColumnName: Int]
+  private let index: [ByteText: Int]
   /// The columns that become fields in the order of their keys, and the place of each among them. Fields that are set in
   /// another order are moved for each that is set: tens of thousands of columns would take minutes a row.
   private let order: [Int]
@@ -84,7 +84,7 @@ struct ImportPlan {
     self.assets = assets
     self.options = options
     self.nameColumn = nameColumn
-    index = Dictionary(names.enumerated().map { (ColumnName($1), $0) }, uniquingKeysWith: { first, _ in first })
+    index = Dictionary(names.enumerated().map { (ByteText($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   private static func column(
@@ -205,7 +205,7 @@ struct ImportPlan {
 
   private func position(of name: String, expected: Int) -> Int? {
     if expected < columns.count, UTF8Order.equal(columns[expected].name, name) { return expected }
-    return index[ColumnName(name)]
+    return index[ByteText(name)]
   }
 
   private func begin(

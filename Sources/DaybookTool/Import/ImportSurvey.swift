@@ -16,7 +16,7 @@ struct ImportSurvey {
   private(set) var rowCount = 0
   let isCSV: Bool
   private let options: ImportOptions
-  private var index: [ColumnName: Int] = [:]
+  private var index: [ByteText: Int] = [:]
   /// In CSV: where the columns that options name are; columns that are not there are the plan's to refuse.
   private var dates: [(position: Int, pattern: DatePattern)] = []
   private var location: (latitude: Int, longitude: Int)?
@@ -133,19 +133,9 @@ struct ImportSurvey {
   /// Rows mostly have their keys in one order, so the next column is tried before the dictionary.
   private mutating func position(of name: String, expected: Int) -> Int {
     if expected < columns.count, UTF8Order.equal(columns[expected].name, name) { return expected }
-    if let known = index[ColumnName(name)] { return known }
-    index[ColumnName(name)] = columns.count
+    if let known = index[ByteText(name)] { return known }
+    index[ByteText(name)] = columns.count
     columns.append(Column(name: name))
     return columns.count - 1
   }
-}
-
-/// A name that is compared by its bytes: two spellings of "é" are two columns.
-struct ColumnName: Hashable {
-  let text: String
-
-  init(_ text: String) { self.text = text }
-
-  static func == (first: Self, second: Self) -> Bool { UTF8Order.equal(first.text, second.text) }
-  func hash(into hasher: inout Hasher) { UTF8Order.combine(text, into: &hasher) }
 }

@@ -6,7 +6,8 @@ extension Query {
   /// A value on its own, so that comparisons read as Swift: `.field("year") > 2000`.
   public struct Field: Hashable, Sendable {
     /// The key, or the name of a system field.
-    public let name: String
+    public var name: String { spelling.text }
+    private let spelling: ByteText
     /// Whether one element of a list suffices; see ``any``.
     let isAny: Bool
     /// Which system field; nil for a key of the record.
@@ -16,18 +17,18 @@ extension Query {
     /// for system fields, such as `___recordID`, are the same fields.
     public init(_ name: String) {
       system = SystemField(spelling: name)
-      self.name = system?.rawValue ?? name
+      spelling = ByteText(system?.rawValue ?? name)
       isAny = false
     }
 
     init(_ system: SystemField, isAny: Bool = false) {
       self.system = system
-      name = system.rawValue
+      spelling = ByteText(system.rawValue)
       self.isAny = isAny
     }
 
     private init(name: String, system: SystemField?, isAny: Bool) {
-      self.name = name
+      spelling = ByteText(name)
       self.system = system
       self.isAny = isAny
     }
@@ -46,18 +47,6 @@ extension Query {
 
     /// The same field as a whole.
     var whole: Field { Field(name: name, system: system, isAny: false) }
-
-    /// Whether both are the same field.
-    public static func == (first: Field, second: Field) -> Bool {
-      first.system == second.system && first.isAny == second.isAny && UTF8Order.equal(first.name, second.name)
-    }
-
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) {
-      hasher.combine(system)
-      hasher.combine(isAny)
-      UTF8Order.combine(name, into: &hasher)
-    }
   }
 
   /// What is known of a record besides its fields. No key of a record is spelled like one of them, but `self`.
