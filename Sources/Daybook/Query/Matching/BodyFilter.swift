@@ -29,6 +29,8 @@ final class BodyFilter {
     case order(Query.Comparison)
     case between
     case isIn, isInSorted
+    /// Of texts whose case or accents do not count.
+    case isInFolded
     case contains
     case prefix, suffix, pattern
     case words
@@ -60,7 +62,7 @@ final class BodyFilter {
   let constants: [ValueView]
   /// Texts with case or accents taken away.
   let scalars: [UInt32]
-  /// Words to search for, as ranges of `scalars`, those of a step in their order.
+  /// Words to search for, or the texts of an IN, as ranges of `scalars`, those of a step in their order.
   let words: [Range<Int>]
   private let parts: TextParts
   private let start: Int
@@ -163,6 +165,7 @@ final class BodyFilter {
         if ViewOrder.compare(constants[middle], value) < 0 { low = middle + 1 } else { high = middle }
       }
       return low < step.constants.upperBound && ViewOrder.equal(value, constants[low], [])
+    case .isInFolded: return value.kind == .string && isListed(step, value.bytes)
     case .contains:
       if value.kind == .string {
         return constants[step.constants.lowerBound].kind == .string && hasPart(step, value.bytes)
@@ -234,6 +237,19 @@ extension BodyFilter {
         if !range.isEmpty { narrow(&range, position, scalar) }
         position += 1
       }
+    }
+    return isWord(range, position)
+  }
+
+  /// Whether a text is one of the step's words, which become fewer with each letter.
+  private func isListed(_ step: Step, _ bytes: ByteView) -> Bool {
+    var text = Folding(bytes, step.options)
+    var range = step.words
+    var position = 0
+    while let scalar = text.next() {
+      narrow(&range, position, scalar)
+      if range.isEmpty { return false }
+      position += 1
     }
     return isWord(range, position)
   }

@@ -76,6 +76,11 @@ struct FilterCompiler {
       work = .between
     case .isIn(let values):
       options = equality
+      if let texts = foldedTexts(values, options) {
+        add(words: texts)
+        work = .isInFolded
+        break
+      }
       // Places and lists are equal by their bytes, and come in another order.
       let isSearched =
         values.count >= Self.searchedCount
@@ -102,11 +107,7 @@ struct FilterCompiler {
         scalars += Folding.scalars(text, options)
       }
     case .words(let text):
-      let found = SearchWords.words(of: text).map { $0.unicodeScalars.map(\.value) }
-      for word in found.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-        words.append(scalars.count..<scalars.count + word.count)
-        scalars += word
-      }
+      add(words: SearchWords.words(of: text).map { $0.unicodeScalars.map(\.value) })
       work = .words
     case .distance(let comparison, let center, let kilometres):
       place = center
@@ -122,6 +123,25 @@ struct FilterCompiler {
         scalars: firstScalar..<scalars.count,
         words: firstWord..<words.count, parts: firstPart..<parts.count, place: place, onTrue: onTrue,
         onFalse: onFalse))
+  }
+
+  /// The texts of a long IN without case or accents; nil where it is short, or has other values.
+  private func foldedTexts(_ values: [Record.Value], _ options: Query.TextOptions) -> [[UInt32]]? {
+    if options.isEmpty || values.count < Self.searchedCount { return nil }
+    var texts: [[UInt32]] = []
+    for value in values {
+      guard case .string(let text) = value else { return nil }
+      texts.append(Folding.scalars(text, options))
+    }
+    return texts
+  }
+
+  /// Those of a step are in their order.
+  private mutating func add(words found: [[UInt32]]) {
+    for word in found.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      words.append(scalars.count..<scalars.count + word.count)
+      scalars += word
+    }
   }
 
   private mutating func add(_ operand: Query.Operand) {
