@@ -25,7 +25,7 @@ extension Database {
 
   /// How a query would be answered.
   public func explain(_ query: Query) async throws -> Query.Plan {
-    try await queues.read { [self] in try explain(query) }
+    try await stoppable { (view, stop) throws(DatabaseError) in try view.explain(query, stop) }
   }
 
   /// All pages of a query's result, one after another, as long as the consumer asks; see ``Query/Cursor``.

@@ -4,7 +4,7 @@ import DaybookEngine
 extension ReadView {
   /// The records of a plan's zones that have one of the names that its predicate allows; nil where that is any name, or where looking
   /// at all records is not more work.
-  func namedRecords(_ plan: QueryPreparation) throws(DatabaseError) -> [CandidateNames]? {
+  func namedRecords(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> [CandidateNames]? {
     guard let names = plan.query.predicate.recordNames(database.options.dialect) else { return nil }
     var total: UInt64 = 0
     for trees in plan.trees {
@@ -17,7 +17,8 @@ extension ReadView {
     var result: [CandidateNames] = []
     for trees in plan.trees {
       let found = CandidateNames()
-      for name in names {
+      for (index, name) in names.enumerated() {
+        if index % 256 == 255 { try checkStop(stop) }
         try asDatabaseError { () throws(PageFault) in
           try name.withKeyView { (name) throws(PageFault) in
             let key = NameKey.view(of: name, in: buffer)

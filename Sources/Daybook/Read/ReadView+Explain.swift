@@ -3,8 +3,8 @@ import DaybookEngine
 /// What a query would read, told without reading a record.
 extension ReadView {
   /// How the query would be answered.
-  func explain(_ query: Query) throws(DatabaseError) -> Query.Plan {
-    let preparation = try prepare(query)
+  func explain(_ query: Query, _ stop: QueryStop?) throws(DatabaseError) -> Query.Plan {
+    let preparation = try prepare(query, stop)
     var plan = try plan(of: preparation)
     plan.warnings = try warnings(of: query)
     plan.unused = try unusedIndexes(preparation)

@@ -103,7 +103,7 @@ extension ReadView {
 
   private func access(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> QueryPreparation.Access {
     if plan.filter.acceptsNone { return .none }
-    if let names = try namedRecords(plan) { return .named(names) }
+    if let names = try namedRecords(plan, stop) { return .named(names) }
     return try indexAccess(plan, stop)
   }
 

@@ -44,6 +44,6 @@ extension RecordReader where Self: ~Copyable {
   /// How a query would be answered. Reads no record.
   /// - Throws: as ``records(_:desiredKeys:)-(Query,_)``.
   public func explain(_ query: Query) throws(DatabaseError) -> Query.Plan {
-    try reading { (view) throws(DatabaseError) in try view.explain(query) }
+    try reading { (view) throws(DatabaseError) in try view.explain(query, nil) }
   }
 }

@@ -591,6 +591,23 @@ struct QueryTests {
     #expect(stopped?.code == .operationCancelled)
   }
 
+  @Test("a lookup of many names, and explain, end with their task")
+  func cancellationBeforeTheFirstRecord() throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    try database.put("n1", ["n": 1])
+    try database.setIndex(.queryable, on: "n", ofType: "Note")
+    let (going, stopped) = (QueryStop(), QueryStop())
+    stopped.set()
+    let names = Query.Predicate(Query.Condition(.recordName, .isIn((0..<1000).map { .string("n\($0)") })))
+    for query in [Query("Note", where: names), Query("Note", where: .field("n") == 1)] {
+      func explained(_ stop: QueryStop) throws(DatabaseError) -> Query.Plan {
+        try database.reading { (view) throws(DatabaseError) in try view.explain(query, stop) }
+      }
+      #expect(try explained(going).recordCount == 1)
+      #expect(failure { try explained(stopped) }?.code == .operationCancelled)
+    }
+  }
+
   @Test("a query over a few long records ends soon, too")
   func cancellationAmongLongRecords() throws {
     let database = try Database.scratch()
