@@ -37,6 +37,16 @@ enum TypeMemory {
   /// Whether the type is known to name none of its values, so that no name has to be compared.
   static func isKnownToHaveNoName<T>(_ type: T.Type) -> Bool { nameless.contains(type) }
 
+  // MARK: values within values
+
+  private static let plain = RememberedTypes()
+
+  /// Values of the type are never records.
+  static func isNoRecord(_ type: Any.Type) { plain.insert(UInt(bitPattern: ObjectIdentifier(type))) }
+
+  /// Whether it is known that they are none.
+  static func isKnownToBeNoRecord(_ type: Any.Type) -> Bool { plain.contains(UInt(bitPattern: ObjectIdentifier(type))) }
+
   // MARK: enums
 
   private static let others = RememberedTypes()

@@ -203,7 +203,9 @@ struct DefaultPredicateTests {
     let database = try Database.inMemory()
     try database.save([Named(id: "a", note: "1"), Named(id: "b", note: "2")])
     #expect(try database.fetchAll(Named.self, where: #Predicate { $0.id == "b" }).map(\.note) == ["2"])
-    let error = #expect(throws: DatabaseError.self) { try database.count(Numbered.self, where: #Predicate { $0.id == 1 }) }
+    try database.save([Numbered(id: 1), Numbered(id: 2)])
+    #expect(try database.fetchAll(Numbered.self, where: #Predicate { $0.id == 1 }).map(\.id) == [1])
+    let error = #expect(throws: DatabaseError.self) { try database.count(Numbered.self, where: #Predicate { $0.id < 2 }) }
     #expect(error?.code == .invalidArguments)
   }
 

@@ -155,4 +155,39 @@ struct RuleMemoryTests {
     let error = #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(Fickle()) }
     #expect(error?.code == .ruleWithoutKey)
   }
+
+  struct Writer: RecordCodable, Equatable {
+    static let fieldRules: [String: FieldRule] = ["pin": .encrypted]
+    var recordName = "w"
+    var pin = "SECRET"
+  }
+
+  struct Work: RecordCodable, Equatable {
+    var recordName = "k"
+    var writer: Writer? = Writer()
+    var others: [Writer] = []
+    var named: [String: Writer] = [:]
+  }
+
+  @Test("a value that encrypts a property in records of its own had it plain within another record")
+  func within() throws {
+    for nested in [RecordCodingOptions.NestedStrategy.json, .flattened, .asset(.binaryPropertyList)] {
+      var options = RecordCodingOptions()
+      options.nested = nested
+      for work in [Work(), Work(writer: nil, others: [Writer()]), Work(writer: nil, named: ["a": Writer()])] {
+        let error = #expect(throws: RecordCodingError.self) { try RecordEncoder(options: options).encode(work) }
+        #expect(error?.code == .unsupportedValue && error?.path.last == "pin")
+      }
+      #expect(try RecordEncoder(options: options).encode(Work(writer: nil)).type == "Work")
+    }
+    var options = RecordCodingOptions()
+    options.rules = ["writer": .flattened, "writer.pin": .encrypted]
+    #expect(try !hasSecret(RecordEncoder(options: options).encode(Work())))
+    options.rules = ["writer": .encrypted, "others": .encrypted, "named": .encrypted]
+    let work = Work(others: [Writer(), Writer()], named: ["a": Writer()])
+    let record = try RecordEncoder(options: options).encode(work)
+    #expect(!hasSecret(record))
+    #expect(try RecordDecoder(options: options).decode(Work.self, from: record) == work)
+    #expect(try !RecordEncoder().encodeGraph(Work()).contains { hasSecret($0) })
+  }
 }

@@ -23,6 +23,8 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
   var hasAssets = false
+  /// What is encoded now goes into an encrypted field, whole.
+  private(set) var isEncrypted = false
   private var fault: (any Error)?
   private var pending: [Pending] = []
   /// Those that were asked for by a key: who asks again goes on with the same one.
@@ -340,6 +342,10 @@ final class EncodingScope: CodingScope {
     if value is any UnorderedElements { encoder.isUnordered = true }
     if value is any KeyedElements { encoder.step.isOfDictionary = true }
     if isFlattened(target), TypeMemory.isOfEnum(value) { encoder.step.isOfEnum = true }
+    let wasEncrypted = isEncrypted
+    if case .encrypted? = target.rule { isEncrypted = true }
+    defer { isEncrypted = wasEncrypted }
+    try checkHidesNothing(value, encoder.step)
     try nesting(encoder.step) { try value.encode(to: encoder) }
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
     var result = try encoder.result()

@@ -144,6 +144,7 @@ final class FieldEncoder: Encoder {
     if let referred = scope.referred(value, target) { return try set(referred) }
     if value is any UnorderedElements { isUnordered = true }
     if value is any KeyedElements { step.isOfDictionary = true }
+    try scope.checkHidesNothing(value, step)
     try scope.nesting(step) { try value.encode(to: self) }
     if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, target) }
   }

@@ -86,6 +86,7 @@ extension JSONSlotEncoder: SingleValueEncodingContainer {
       throw noContent
     } else {
       if value is any UnorderedElements { slot.isUnordered = true }
+      try scope.checkHidesNothing(value, step)
       try scope.nesting(step) { try value.encode(to: self) }
       // A type without a single key asks for no container.
       if case .empty = slot.content { try fill(.object) }

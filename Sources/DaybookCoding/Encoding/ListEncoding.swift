@@ -107,6 +107,7 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
     let element = FieldEncoder(scope, target, isElement: true)
     element.form = encoder.form
     element.isUnordered = value is any UnorderedElements
+    try scope.checkHidesNothing(value, element.step)
     try scope.nesting(element.step) { try value.encode(to: element) }
     list.append(try element.element(of: value))
   }

@@ -102,7 +102,8 @@ struct DateIndexTests {
       }
     }
     try expectRight(database)
-    #expect(failure { try database.records(Query("Users", where: .creationDate < Date.distantFuture)) }?.code == .invalidArguments)
+    let users = Query("Users", where: .creationDate < Date.distantFuture)
+    #expect(failure { try database.records(users) }?.code == .invalidArguments)
     let untyped = try database.records(Query(where: .modificationDate >= Date(timeIntervalSinceReferenceDate: -1)))
     #expect(untyped.count == 90 && untyped.allSatisfy { $0.type == "Note" })
     try container.close()
