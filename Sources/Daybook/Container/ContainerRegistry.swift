@@ -32,9 +32,13 @@ final class ContainerRegistry: @unchecked Sendable {
     _ id: String, in directory: String, options: Database.Options, disk: any Disk
   ) throws(DatabaseError) -> Container {
     let folder: ContainerFolder
+    if options.createsDirectory, !options.isReadOnly, disk is SystemDisk {
+      try Database.makeDirectory(for: ContainerName.accountPath(id, in: directory))
+    }
     do throws(DiskFailure) { folder = try ContainerFolder(directory, on: disk) } catch {
-      guard error.kind == .notFound, options.isReadOnly else { throw DatabaseError(error) }
-      throw OpenContainer.missing(id, ContainerName.accountPath(id, in: directory))
+      guard error.kind == .notFound else { throw DatabaseError(error) }
+      if options.isReadOnly { throw OpenContainer.missing(id, ContainerName.accountPath(id, in: directory)) }
+      throw DatabaseError(.ioFailed, "The directory of the container does not exist.", facts: .init(path: directory), cause: error)
     }
     // Until the container has its own, this object keeps the directory open, and so the key is of no other one.
     defer { withExtendedLifetime(folder) {} }

@@ -30,6 +30,23 @@ struct OpenErrorTests {
     #expect(backup?.facts.path == folder.file("no") && backup?.message == "The directory of the file does not exist.")
   }
 
+  @Test("the missing directory of a container is told as missing, and an option makes it")
+  func missingDirectoryOfContainer() throws {
+    let folder = try TemporaryFolder()
+    let directory = folder.file("not/there")
+    let error = failure { try Container.open("com.example.Notes", in: directory) }
+    #expect(error?.code == .ioFailed && error?.message == "The directory of the container does not exist.")
+    #expect(error?.facts.path == directory)
+    var options = Database.Options()
+    options.createsDirectory = true
+    options.isReadOnly = true
+    #expect(failure { try Container.open("com.example.Notes", in: directory, options: options) } != nil)
+    #expect(!FileManager.default.fileExists(atPath: folder.file("not")), "a reader makes nothing")
+    options.isReadOnly = false
+    try Container.open("com.example.Notes", in: directory, options: options).close()
+    try Container.open("com.example.Notes", in: directory).close()
+  }
+
   @Test("a directory is told as one: opening, reading, salvaging")
   func directory() throws {
     let folder = try TemporaryFolder()
