@@ -46,9 +46,6 @@ public struct Transaction {
   /// - Throws: as ``delete(_:)-(Record.ID)``, at the first that is refused; those before it are deleted in this transaction.
   public func delete(_ ids: [Record.ID]) throws(DatabaseError) { for id in ids { try context.delete(id) } }
 
-  /// Deletes a record and leaves those that refer to it alone: it comes back as another one in the same transaction.
-  package func deleteAlone(_ id: Record.ID) throws(DatabaseError) { try context.delete(id, cascades: false) }
-
   // MARK: zones
 
   /// Creates a zone; saving one that exists changes its capabilities only.

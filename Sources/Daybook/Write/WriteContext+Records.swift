@@ -228,13 +228,13 @@ extension WriteContext {
     return database.writerState.tags.next(base)
   }
 
-  func delete(_ id: Record.ID, cascades: Bool = true) throws(DatabaseError) {
+  func delete(_ id: Record.ID) throws(DatabaseError) {
     try requireOpen()
     try requireDeletable(id)
     let zone = try view.existingZone(id.zone)
     guard let entry = try view.entry(id.name, in: zone) else { return }
     try deleteOne(id, entry, mayBeNeeded: zone.references.count > 0)
-    if cascades, zone.references.count > 0, !isMutant("forget-cascade") { try cascade(from: id) }
+    if zone.references.count > 0, !isMutant("forget-cascade") { try cascade(from: id) }
   }
 
   /// Deletes one record that is there, and nothing else.

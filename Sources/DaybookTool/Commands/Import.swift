@@ -34,7 +34,8 @@ extension Commands {
       Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
 
       Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing:
-                  skip saves absent records only, and tells how many were there.
+                  skip saves absent records only, and tells how many were there. A record never changes its type: where one
+                  of another type has the name, the import is refused before anything is saved; skip leaves the row out.
                   What a name cannot hold is percent-encoded; a row without a usable name is called row-N.
       Keys        What a key cannot hold becomes _ (US Gross: US_Gross); reserved or taken keys get _2. Both are told.
       JSON        true and false become 1 and 0, null is absent, a list of one kind stays a list; other nested values
@@ -65,6 +66,9 @@ extension Commands {
     return try invocation.writing(arguments[0], mayCreate: true) { database in
       if case .rows(let plan) = content {
         try tellOfOtherKinds(plan, options, database, invocation)
+      }
+      try importer.requireTypes(content, in: database)
+      if case .rows = content {
         try database.write { transaction in try transaction.save(Zone(options.zone)) }
       }
       let acknowledges = arguments.has("--acknowledge")
@@ -139,7 +143,8 @@ extension Commands {
       try output.line("  \(Wording.count(report.replacedCount)) replaced a record of the same name\(unchanged)")
     }
     if report.skippedCount > 0 {
-      try output.line("  \(Wording.count(report.skippedCount)) skipped: a record of the same name was there")
+      let others = report.otherTypeCount > 0 ? ", \(Wording.count(report.otherTypeCount)) of them of another type" : ""
+      try output.line("  \(Wording.count(report.skippedCount)) skipped: a record of the same name was there\(others)")
     }
     if report.unnamedCount > 0 {
       try output.line("  \(Wording.count(report.unnamedCount)) without a usable name, called row-N")
@@ -171,6 +176,7 @@ extension Commands {
       .init(key: "replacedCount", value: .count(report.replacedCount)),
       .init(key: "unchangedCount", value: .count(report.unchangedCount)),
       .init(key: "skippedCount", value: .count(report.skippedCount)),
+      .init(key: "otherTypeCount", value: .count(report.otherTypeCount)),
       .init(key: "unnamedCount", value: .count(report.unnamedCount)),
       .init(key: "sealedCount", value: .count(report.sealedCount)),
       .init(key: "unsealedCount", value: .count(report.unsealedCount)),

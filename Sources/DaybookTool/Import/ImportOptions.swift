@@ -3,7 +3,8 @@ import DaybookEngine
 
 /// What the options of an import say.
 struct ImportOptions {
-  /// What becomes of a row whose record exists, also from an earlier row.
+  /// What becomes of a row whose record exists, also from an earlier row. Of one whose record is of another type: it is left out by
+  /// skip, and refuses the import with the others.
   enum OnExisting: String, CaseIterable {
     case replace, skip, fail
   }

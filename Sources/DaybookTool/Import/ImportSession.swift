@@ -9,6 +9,10 @@ struct ImportReport {
   var replacedCount = 0
   var unchangedCount = 0
   var skippedCount = 0
+  /// Of these: rows whose record is of another type.
+  var otherTypeCount = 0
+  /// Rows that are in the database now.
+  var importedCount: Int { rowCount - skippedCount }
   /// Rows whose name had to be made up, and the first of them.
   var unnamedCount = 0
   /// Encrypted values that only a cipher could open.
@@ -25,11 +29,13 @@ struct ImportSession {
   private let onExisting: ImportOptions.OnExisting
   /// False when every name is a new UUID: then nothing needs to be looked up.
   private let mayMeetRecords: Bool
+  private let isDump: Bool
   private(set) var knownZones: Set<Zone.ID> = [.default]
 
-  init(_ onExisting: ImportOptions.OnExisting, mayMeetRecords: Bool) {
+  init(_ onExisting: ImportOptions.OnExisting, mayMeetRecords: Bool, isDump: Bool) {
     self.onExisting = onExisting
     self.mayMeetRecords = mayMeetRecords
+    self.isDump = isDump
   }
 
   mutating func save(_ row: RowReader.Row, _ transaction: borrowing Transaction) throws {
@@ -44,8 +50,12 @@ struct ImportSession {
         report.unsealedCount += row.record.encryptedValues.keys.count
         return
       }
+      let isOfOtherType = existing.type != row.record.type
       switch onExisting {
-      case .skip: report.skippedCount += 1
+      case .skip:
+        report.skippedCount += 1
+        if isOfOtherType { report.otherTypeCount += 1 }
+      case _ where isOfOtherType: throw Importer.otherType(existing, than: row, isDump: isDump)
       case .fail:
         throw ToolError(
           .finding, "line \(row.line): there is a record of this name already: \(row.record.id.name)",
@@ -66,13 +76,6 @@ struct ImportSession {
   private mutating func replace(
     _ existing: Record, with record: Record, _ transaction: borrowing Transaction
   ) throws {
-    guard existing.type == record.type else {
-      // A record never changes its type, so this is another record of the same name.
-      try transaction.deleteAlone(existing.id)
-      try transaction.save(record)
-      report.unsealedCount += record.encryptedValues.keys.count
-      return
-    }
     var merged = existing
     try merged.takeOver(record)
     if merged.hasChanges {

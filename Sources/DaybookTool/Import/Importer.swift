@@ -3,8 +3,8 @@ import DaybookEngine
 
 /// Brings rows into a database: reads the input once to see what is in it, once to save it.
 ///
-/// Always true: nothing is written before the whole input was read without fault; a batch is one transaction, so a
-/// process that dies leaves whole batches.
+/// Always true: nothing is written before the whole input was read without fault, and no row meets a record of another type; a
+/// batch is one transaction, so a process that dies leaves whole batches.
 struct Importer {
   static let rowsPerBatch = 1000
 
@@ -17,10 +17,10 @@ struct Importer {
     case records(rowCount: Int)
   }
 
-  private let input: InputFile
-  private let format: InputFile.Format?
-  private let options: ImportOptions
-  private let errors: Output
+  let input: InputFile
+  let format: InputFile.Format?
+  let options: ImportOptions
+  let errors: Output
 
   init(_ input: InputFile, format: InputFile.Format?, _ options: ImportOptions, errors: Output) throws(ToolError) {
     self.input = input
@@ -115,7 +115,8 @@ struct Importer {
     let source = input.source()
     var rows = try RowReader(
       source, format, content, assets: options.assetFolder, delimiter: options.delimiter)
-    var session = ImportSession(options.onExisting, mayMeetRecords: options.nameColumn != nil || content.isRecords)
+    var session = ImportSession(
+      options.onExisting, mayMeetRecords: options.nameColumn != nil || content.isRecords, isDump: content.isRecords)
     var bar = ProgressBar("saving", on: errors)
     var isAtEnd = false
     while !isAtEnd {
@@ -168,7 +169,7 @@ struct Importer {
 }
 
 extension Importer.Content {
-  fileprivate var isRecords: Bool {
+  var isRecords: Bool {
     if case .records = self { true } else { false }
   }
 

@@ -71,7 +71,7 @@ struct NameKeyTests {
     }
     let gone = Set(names.indices.filter { $0 % 4 == 1 && $0 >= 5 }.map { names[$0] }.filter { $0.count == 36 })
     try database.write { transaction in
-      for name in gone { try transaction.deleteAlone(Record.ID(name)) }
+      for name in gone { try transaction.delete(Record.ID(name)) }
       var record = try #require(try transaction.record(Record.ID(names[0])))
       record["n"] = 1
       try transaction.save(record)

@@ -1,0 +1,79 @@
+import Daybook
+import Foundation
+import Testing
+
+@testable import DaybookTool
+
+// What a first user met who imported tables of their own for the first time.
+
+@Suite("a first import")
+struct FirstImportTests {
+  private let bench: Workbench
+  private let file: String
+
+  init() throws {
+    bench = try Workbench()
+    file = bench.path("lib.daybook")
+  }
+
+  // MARK: records of another type
+
+  private func importAuthors() throws -> (books: String, dump: String) {
+    let authors = try bench.write("id,name\n1,Herbert\n2,Lem\n", to: "authors.csv")
+    try bench.good("import", file, authors, "--id", "id")
+    let books = try bench.write("id,title\n3,Ubik\n2,Solaris\n1,Dune\n", to: "books.csv")
+    return (books, try bench.good("dump", file).output)
+  }
+
+  @Test("an import of books with the ids of authors deleted the authors: it is refused", arguments: ["replace", "fail"])
+  func otherType(action: String) throws {
+    let (books, dump) = try importAuthors()
+    let before = try json(bench.good("info", file, "--json").output)["lastSequence"]
+    let outcome = bench.run("import", file, books, "--id", "id", "--on-existing", action, "--zone", "_defaultZone")
+    #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome.errors)")
+    #expect(outcome.errors.contains("line 3: the record _defaultZone/2 is of type Authors, the row of type Books"))
+    for way in ["never changes its type", "Nothing was saved", "--type Authors", "--zone ZONE", "--id COLUMN", "skip"] {
+      #expect(outcome.errors.contains(way), "\(way): \(outcome.errors)")
+    }
+    #expect(try bench.good("dump", file).output == dump)
+    #expect(try json(bench.good("info", file, "--json").output)["lastSequence"] == before)
+    // The ways out.
+    try bench.good("import", file, books, "--id", "id", "--zone", "Books")
+    try bench.good("import", file, books, "--id", "title")
+    #expect(try bench.records(file).count == 2 + 3 + 3 - 2, "names of two zones")
+    #expect(try bench.good("get", file, "_defaultZone", "1").output.contains("Herbert"))
+    // Rows of the type that is there replace it, as before.
+    let more = try bench.write("id,name\n2,Stanislaw Lem\n", to: "more.csv")
+    try bench.good("import", file, more, "--id", "id", "--type", "Authors")
+    #expect(try bench.good("get", file, "_defaultZone", "2").output.contains("Stanislaw"))
+  }
+
+  @Test("--on-existing skip leaves out rows whose record is of another type, and says how many")
+  func skippedType() throws {
+    let (books, _) = try importAuthors()
+    let outcome = try bench.good("import", file, books, "--id", "id", "--on-existing", "skip")
+    #expect(outcome.lines.first?.hasPrefix("1 row imported") == true, "\(outcome.output)")
+    #expect(outcome.output.contains("2 skipped: a record of the same name was there, 2 of them of another type"))
+    #expect(try bench.records(file)["1"]?["name"] == "Herbert" && bench.records(file)["3"]?["title"] == "Ubik")
+    let summary = try json(bench.good("import", file, books, "--id", "id", "--on-existing", "skip", "--json").output)
+    #expect(summary["skippedCount"] == 3 && summary["otherTypeCount"] == 2)
+  }
+
+  @Test("a line of a dump deleted a record of another type, and a dump that contradicts itself the first of its own")
+  func dumpOfOtherType() throws {
+    let (_, dump) = try importAuthors()
+    let lines = try bench.write(dump.replacing("Authors", with: "Books"), to: "books.ndjson")
+    let outcome = bench.run("import", file, lines)
+    #expect(outcome.status == 1 && outcome.errors.contains("line 1: the record _defaultZone/1 is of type Authors"))
+    #expect(outcome.errors.contains("Nothing was saved.") && outcome.errors.contains("--on-existing skip"))
+    #expect(!outcome.errors.contains("--zone"), "it does not count for a dump")
+    #expect(try bench.good("dump", file).output == dump)
+    try bench.good("import", file, lines, "--on-existing", "skip")
+    #expect(try bench.good("dump", file).output == dump)
+    let both = try bench.write(dump + dump.replacing("Authors", with: "Books"), to: "both.ndjson")
+    let new = bench.path("new.daybook")
+    let twice = bench.run("import", new, both)
+    #expect(twice.status == 1 && twice.errors.contains("line 3: ") && twice.errors.contains("0 rows before it were saved"))
+    #expect(try bench.records(new).isEmpty)
+  }
+}
