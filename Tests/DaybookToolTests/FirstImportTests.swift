@@ -76,4 +76,12 @@ struct FirstImportTests {
     #expect(twice.status == 1 && twice.errors.contains("line 3: ") && twice.errors.contains("0 rows before it were saved"))
     #expect(try bench.records(new).isEmpty)
   }
+
+  @Test("skipped rows were counted as imported")
+  func skipped() throws {
+    let rows = try bench.write("id,n\n1,1\n2,2\n", to: "rows.csv")
+    try bench.good("import", file, rows, "--id", "id")
+    let outcome = try bench.good("import", file, rows, "--id", "id", "--on-existing", "skip")
+    #expect(outcome.output.hasPrefix("0 rows imported") && outcome.output.contains("2 skipped"), "\(outcome.output)")
+  }
 }

@@ -137,7 +137,7 @@ extension Commands {
     }
     var place = ""
     if case .rows = content { place = " into zone \(options.zone) as \(options.type)" }
-    try output.line("\(Wording.count(report.rowCount, "row")) imported\(place)")
+    try output.line("\(Wording.count(report.importedCount, "row")) imported\(place)")
     if report.replacedCount > 0 {
       let unchanged = report.unchangedCount > 0 ? ", \(Wording.count(report.unchangedCount)) of them without a change" : ""
       try output.line("  \(Wording.count(report.replacedCount)) replaced a record of the same name\(unchanged)")
