@@ -84,4 +84,54 @@ struct FirstImportTests {
     let outcome = try bench.good("import", file, rows, "--id", "id", "--on-existing", "skip")
     #expect(outcome.output.hasPrefix("0 rows imported") && outcome.output.contains("2 skipped"), "\(outcome.output)")
   }
+
+  // MARK: delimiters
+
+  @Test(
+    "a table of another delimiter was saved as one column of rubbish",
+    arguments: [
+      ("a.csv", "name;price\nx;1,5\ny;2,5\n", "semicolon"), ("a.csv", "name\tn\nx\t1\n", "tab"),
+      ("a.csv", "name|n\nx|1\n", "'|'"), ("a.tsv", "name,n\nx,1\n", "comma"), ("a.csv", "name;note\nx;\"a;b\"\n", "semicolon"),
+    ])
+  func otherDelimiter(name: String, text: String, delimiter: String) throws {
+    let input = try bench.write(text, to: name)
+    let outcome = bench.run("import", file, input)
+    #expect(outcome.status == 6 && outcome.errors.contains("line 1: the input has one column"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("--delimiter \(delimiter) splits them"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("--delimiter \(name == "a.tsv" ? "tab" : "comma") imports one column"))
+    #expect(!FileManager.default.fileExists(atPath: file))
+    let argument = delimiter == "'|'" ? "|" : delimiter
+    try bench.good("import", file, input, "--delimiter", argument, "--id", "name")
+    #expect(try bench.records(file)["x"]?.count == 2)
+  }
+
+  @Test("one column with semicolons in it is imported where that is meant, and where only the header has them")
+  func oneColumn() throws {
+    let input = try bench.write("notes; remarks\na; b\n", to: "a.csv")
+    #expect(bench.run("import", file, input).status == 6)
+    try bench.good("import", file, input, "--delimiter", "comma")
+    let prose = try bench.write("notes; remarks\nplain\n", to: "b.csv")
+    #expect(try bench.good("import", file, prose).errors.contains("one column"))
+    #expect(try bench.records(file).count == 2)
+  }
+
+  @Test(
+    "a first line that names the delimiter became the header",
+    arguments: ["sep=;\r\n", "\u{FEFF}sep=;\n", "sep=\t\n", "sep=,\r"])
+  func separatorLine(line: String) throws {
+    let delimiter = line.contains("\t") ? "\t" : line.contains(",") ? "," : ";"
+    let text = line + "name;n\nx;1\ny;2;3\n".replacing(";", with: delimiter)
+    let outcome = bench.run("import", file, try bench.write(text, to: "a.csv"))
+    #expect(outcome.status == 6 && outcome.errors.contains("line 4: the row has 3 cells"), "\(outcome.errors)")
+    let sound = text.replacing("\(delimiter)3", with: "")
+    let outcome2 = try bench.good("import", file, try bench.write(sound, to: "a.csv"), "--id", "name")
+    #expect(outcome2.output.hasPrefix("2 rows"))
+    #expect(try bench.records(file)["y"] == ["name": "y", "n": 2])
+    // An option counts more, and a line that names no delimiter is a row.
+    let other = try bench.write("sep=;\nname,n\nz,3\n", to: "b.csv")
+    try bench.good("import", file, other, "--id", "name", "--delimiter", "comma")
+    #expect(try bench.records(file)["z"]?["n"] == 3)
+    try bench.good("import", file, try bench.write("sep=a\nx\n", to: "c.csv"), "--zone", "C")
+    #expect(try bench.records(file, zone: "C").values.first == ["sep_a": "x"])
+  }
 }

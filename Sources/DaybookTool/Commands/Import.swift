@@ -45,7 +45,9 @@ extension Commands {
                   one, written as in JSON: 007 and +1 are text. Where few cells are none, such as n/a, the first is told.
                   With --strict a column of both is refused.
                   Empty cells are absent, empty lines are no rows.
-                  Cells are separated by commas, in a .tsv by tabs, or as --delimiter says.
+                  Cells are separated by commas, in a .tsv by tabs, or as --delimiter or a first line such as sep=; says.
+                  A header of one column that semicolons or tabs would split is refused, if the first row is the same;
+                  --delimiter comma takes it as one column.
       Encrypted   Encrypted values of a dump are saved as they stand there: an application with a cipher refuses them
                   until it opens the database with acceptsUnsealedValues and saves each record again. A dump has those
                   that a cipher sealed as "sealed", and an import leaves them out.

@@ -43,12 +43,10 @@ struct Importer {
   }
 
   private func surveyCSV(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {
-    var reader = CSVReader(source, delimiter: options.delimiter.byte)
+    var reader = CSVReader(source, delimiter: options.delimiter)
     guard try reader.next() else { return .empty }
-    if reader.cellCount == 1, let delimiter = Delimiter.likely(in: reader.text(0)) {
-      try errors.line(
-        "daybook: the input has one column, \(ShownText.escaped(String(reader.text(0).prefix(60)))); "
-          + "--delimiter \(delimiter) splits it.")
+    if reader.cellCount == 1, let other = reader.delimiter.alternative(in: reader.text(0)) {
+      try tellOfOneColumn(reader, other)
     }
     // Each column costs memory for its kinds and its key before the first row is read.
     guard reader.cellCount <= Self.maximumColumnCount else {
@@ -63,6 +61,27 @@ struct Importer {
       if survey.rowCount & 0xFFF == 0 { try bar.update(source.offset, of: source.byteCount) }
     }
     return .rows(try ImportPlan(survey, options))
+  }
+
+  /// One column is mostly a table of another delimiter. A header and a first row that it splits are saved as such only where an
+  /// option, or the input, says that it is not meant.
+  private func tellOfOneColumn(_ header: CSVReader, _ other: Delimiter) throws {
+    let column = ShownText.escaped(String(header.text(0).prefix(60)))
+    if !header.delimiter.isNamed, splits(at: other) {
+      throw ToolError.badRow(
+        line: header.line, "the input has one column, \(column), and a \(other.name) splits it and the first row.",
+        advice: "--delimiter \(other.name) splits them, --delimiter \(header.delimiter.name) imports one column.")
+    }
+    try errors.line("daybook: the input has one column, \(column); --delimiter \(other.name) splits it.")
+  }
+
+  /// Whether there is a first row, and it has several cells as the header has.
+  private func splits(at other: Delimiter) -> Bool {
+    var reader = CSVReader(input.source(), delimiter: other)
+    for _ in 0..<2 {
+      guard (try? reader.next()) == true, reader.cellCount > 1 else { return false }
+    }
+    return true
   }
 
   private func surveyJSON(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {

@@ -27,7 +27,7 @@ struct RowReader {
     if case .rows(let plan) = content { self.plan = plan } else { plan = nil }
     switch format {
     case .csv:
-      csv = CSVReader(source, delimiter: delimiter.byte)
+      csv = CSVReader(source, delimiter: delimiter)
       _ = try csv?.next()
     case .json: json = JSONElementReader(source)
     }

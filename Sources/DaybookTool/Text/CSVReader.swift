@@ -3,7 +3,8 @@ import Daybook
 /// Reads CSV as RFC 4180 has it, row by row, in memory that one row needs.
 ///
 /// Cells are separated by commas or another ASCII character, rows by LF, CRLF or CR; a cell in quotes may hold all of these and, doubled, quotes.
-/// Empty lines are no rows. A byte order mark is skipped. Works on bytes, because characters would be ten times slower.
+/// Empty lines are no rows. A byte order mark is skipped, and so is a first line such as `sep=;`, which spreadsheets write: it
+/// names the delimiter, unless the caller does. Works on bytes, because characters would be ten times slower.
 ///
 ///     bytes  Rueti / Dorfzentrum, Suedl. TeilCH      the cells of the row, unquoted, one behind the other
 ///     ends                                   32  34  where each ends
@@ -23,10 +24,10 @@ struct CSVReader {
   private var maySkipLF = false
   private let maximumByteCount: Int
   /// What separates cells.
-  private let delimiter: UInt8
+  private(set) var delimiter: Delimiter
 
   init(
-    _ source: ByteSource, delimiter: UInt8 = UInt8(ascii: ","),
+    _ source: ByteSource, delimiter: Delimiter = .comma,
     maximumByteCount: Int = JSONElementReader.maximumRowByteCount
   ) {
     self.source = source
@@ -57,9 +58,24 @@ struct CSVReader {
 
   private mutating func begin() throws(ToolError) {
     hasBegun = true
-    while buffer.count < 3, try source.read(into: &buffer) {}
+    while buffer.count < InputEncoding.byteOrderMark.count + Self.separatorLineByteCount, try source.read(into: &buffer) {}
     if let fault = InputEncoding.otherEncoding(of: buffer) { throw fault }
     if buffer.starts(with: InputEncoding.byteOrderMark) { position = 3 }
+    skipSeparatorLine()
+  }
+
+  /// `sep=`, the delimiter, and the first byte of the line's end.
+  private static let separatorLineByteCount = 6
+
+  private mutating func skipSeparatorLine() {
+    let line = Array(buffer[position...].prefix(Self.separatorLineByteCount))
+    guard line.count == Self.separatorLineByteCount, line.starts(with: "sep=".utf8), line[5] == 0x0A || line[5] == 0x0D,
+      let named = Delimiter(named: line[4])
+    else { return }
+    if !delimiter.isNamed { delimiter = named }
+    position += line.count
+    nextLine = 2
+    maySkipLF = line[5] == 0x0D
   }
 
   private mutating func refill() throws(ToolError) -> Bool {
@@ -73,6 +89,7 @@ struct CSVReader {
     bytes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
     line = nextLine
+    let delimiter = delimiter.byte
     var highBits: UInt8 = 0
     if position == buffer.count, try !refill() { return false }
     if maySkipLF {
@@ -162,7 +179,7 @@ struct CSVReader {
         position += 1
         continue
       }
-      guard next == delimiter || next == 0x0A || next == 0x0D else {
+      guard next == delimiter.byte || next == 0x0A || next == 0x0D else {
         throw .badRow(
           line: nextLine, "text after a closing quote.",
           advice: "Double the quotes inside a quoted cell.")

@@ -1,12 +1,27 @@
 /// What separates the cells of CSV: a comma, or what spreadsheets write in its place where a comma is the decimal point.
 struct Delimiter: Equatable {
   let byte: UInt8
+  /// Whether an option or the input names it; else it is what is usual.
+  var isNamed = false
 
   static let comma = Delimiter(byte: UInt8(ascii: ","))
   static let semicolon = Delimiter(byte: UInt8(ascii: ";"))
   static let tab = Delimiter(byte: 0x09)
 
   private init(byte: UInt8) { self.byte = byte }
+
+  /// That of a first line such as `sep=;`; nil for what is no boundary.
+  init?(named byte: UInt8) {
+    guard Self.isBoundary(byte) else { return nil }
+    self.byte = byte
+    isNamed = true
+  }
+
+  /// A control character but the tab, a quote, a digit or a letter would be none.
+  private static func isBoundary(_ byte: UInt8) -> Bool {
+    let isLetter = (byte | 0x20) &- UInt8(ascii: "a") < 26
+    return byte == 0x09 || byte > 0x20 && byte < 0x7F && byte != 0x22 && !isLetter && byte &- 0x30 >= 10
+  }
 
   /// As an argument names it.
   init(argument: String) throws(ToolError) {
@@ -17,14 +32,12 @@ struct Delimiter: Equatable {
     } else if argument.isWord("tab", "\\t") {
       self = .tab
     } else {
-      // A control character but the tab, a quote, a digit or a letter would be no boundary.
-      guard argument.utf8.count == 1, let byte = argument.utf8.first,
-        byte == 0x09 || byte > 0x20 && byte < 0x7F && byte != 0x22 && !argument.allSatisfy({ $0.isLetter || $0.isNumber })
-      else {
+      guard argument.utf8.count == 1, let byte = argument.utf8.first, Self.isBoundary(byte) else {
         throw .usage("--delimiter needs comma, semicolon, tab, or one character such as '|'.")
       }
       self.byte = byte
     }
+    isNamed = true
   }
 
   /// What an option says; else tabs for a name that ends in .tsv, and commas.
@@ -39,10 +52,19 @@ struct Delimiter: Equatable {
   static let option = Command.Option.value(
     "--delimiter", "CHAR", "In csv, what separates the cells: comma, semicolon, tab or a character; tab for .tsv, else comma.")
 
+  /// For messages, and as an argument has it in a shell.
+  var name: String {
+    switch byte {
+    case Self.comma.byte: "comma"
+    case Self.semicolon.byte: "semicolon"
+    case Self.tab.byte: "tab"
+    default: "'\(UnicodeScalar(byte))'"
+    }
+  }
+
   /// What the only cell of a header may have been meant to be split at; nil when there is nothing of the kind in it.
-  static func likely(in header: String) -> String? {
-    for (name, byte) in [("semicolon", UInt8(ascii: ";")), ("tab", 0x09), ("'|'", UInt8(ascii: "|"))]
-    where header.utf8.contains(byte) { return name }
-    return nil
+  func alternative(in header: String) -> Delimiter? {
+    [Self.semicolon, Self.tab, Delimiter(byte: UInt8(ascii: "|")), Self.comma]
+      .first { $0.byte != byte && header.utf8.contains($0.byte) }
   }
 }
