@@ -134,4 +134,13 @@ struct FirstImportTests {
     try bench.good("import", file, try bench.write("sep=a\nx\n", to: "c.csv"), "--zone", "C")
     #expect(try bench.records(file, zone: "C").values.first == ["sep_a": "x"])
   }
+
+  @Test("a row of too few cells was told to quote its commas, whatever the delimiter, and too few were 1 cells")
+  func cells() throws {
+    let few = bench.run("import", file, try bench.write("a;b;c\nx\n", to: "a.csv"), "--delimiter", "semicolon")
+    #expect(few.errors.contains("line 2: the row has 1 cell, the header 3."), "\(few.errors)")
+    #expect(!few.errors.contains("comma") && !few.errors.contains("quotes") && few.errors.contains("semicolon"))
+    let many = bench.run("import", file, try bench.write("a;b\nx;y;z\n", to: "b.csv"), "--delimiter", "semicolon")
+    #expect(many.errors.contains("the row has 3 cells, the header 2.") && many.errors.contains("with a semicolon in it"))
+  }
 }

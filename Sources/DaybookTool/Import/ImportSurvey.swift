@@ -84,9 +84,11 @@ struct ImportSurvey {
   /// - Throws: for a strict survey, an error at the first text in a column that had numbers, and at the first number among texts.
   mutating func observe(_ row: CSVReader) throws(ToolError) {
     guard row.cellCount == columns.count else {
+      let delimiter = row.delimiter.name
       throw .badRow(
-        line: row.line, "the row has \(row.cellCount) cells, the header \(columns.count).",
-        advice: "A cell with a comma in it has to stand in quotes.")
+        line: row.line, "the row has \(Wording.count(row.cellCount, "cell")), the header \(columns.count).",
+        advice: row.cellCount > columns.count
+          ? "A cell with a \(delimiter) in it needs quotes." : "An empty cell needs its \(delimiter), too.")
     }
     rowCount += 1
     for position in columns.indices {
