@@ -143,4 +143,39 @@ struct FirstImportTests {
     let many = bench.run("import", file, try bench.write("a;b\nx;y;z\n", to: "b.csv"), "--delimiter", "semicolon")
     #expect(many.errors.contains("the row has 3 cells, the header 2.") && many.errors.contains("with a semicolon in it"))
   }
+
+  // MARK: dates
+
+  @Test("two formats for one column were taken, and no file could have both")
+  func formats() throws {
+    let input = try bench.write("id,d\na,2024-05-01\nb,02.05.2024\nc,\n", to: "a.csv")
+    try bench.good("import", file, input, "--id", "id", "--date", "d=%F", "--date", "d=%d.%m.%Y")
+    let records = try bench.records(file)
+    let day = Date(timeIntervalSince1970: 1_714_521_600)
+    #expect(records["a"]?["d"] == .date(day) && records["b"]?["d"] == .date(day + 86_400) && records["c"]?["d"] == nil)
+    let lines = try bench.write("[{\"id\":\"e\",\"d\":\"2024-05-01\"},{\"id\":\"f\",\"d\":\"02.05.2024\"}]", to: "a.json")
+    try bench.good("import", file, lines, "--id", "id", "--date", "d=%F", "--date", "d=%d.%m.%Y", "--type", "A")
+    #expect(try bench.records(file)["f"]?["d"] == .date(day + 86_400))
+    let neither = bench.run(
+      "import", file, try bench.write("d\nsoon\n", to: "b.csv"), "--date", "d=%F", "--date", "d=%d.%m.%Y")
+    #expect(neither.errors.contains("d is \"soon\", which has neither the format %F nor %d.%m.%Y."), "\(neither.errors)")
+  }
+
+  @Test(
+    "a cell that is no date was not shown, nor the format, and the 30th of February was said to have another one",
+    arguments: [
+      ("%F", "01.05.2024", "d is \"01.05.2024\", which does not have the format %F"),
+      ("%F", "2024-02-30", "d is \"2024-02-30\", and there is no such day (format %F)."),
+      ("iso8601", "2023-02-29", "d is \"2023-02-29\", and there is no such day"), ("%Y %j", "2023 366", "no such day"),
+      ("%F %R", "2024-02-03 25:00", "no such time"), ("%F %I %p", "2024-02-03 13 pm", "no such time"),
+    ])
+  func noDate(format: String, cell: String, words: String) throws {
+    for (name, text) in [("a.csv", "d\n\(cell)\n"), ("a.json", "[{\"d\":\"\(cell)\"}]")] {
+      let outcome = bench.run("import", file, try bench.write(text, to: name), "--date", "d=\(format)")
+      #expect(outcome.status == 6 && outcome.errors.contains(words), "\(outcome.errors)")
+      #expect(outcome.errors.contains("row 1: "))
+    }
+    let long = try bench.write("d\n\(String(repeating: "x", count: 5000))\n", to: "b.csv")
+    #expect(bench.run("import", file, long, "--date", "d=%F").errors.utf8.count < 500)
+  }
 }

@@ -13,7 +13,7 @@ extension Commands {
       .value("--location", "LAT,LON", "The columns of latitude and longitude, for one key `location`."),
       .value("--asset", "KEY=COLUMN", "Read the files that a column names, as assets under a key.", mayRepeat: true),
       .value("--assets", "DIR", "Where contents of assets are, as `export --assets` writes them, or files that --asset names."),
-      .value("--date", "COLUMN=FORMAT", "Read a column as dates.", mayRepeat: true),
+      .value("--date", "COLUMN=FORMAT", "Read a column as dates; several formats are tried in turn.", mayRepeat: true),
       .value(
         "--on-existing", "ACTION",
         "What to do with a row whose record exists; replace when left out.",
@@ -55,6 +55,7 @@ extension Commands {
                   Only files in the directory of INPUT are taken, and those in that of --assets.
       Dates       Stay text without --date. FORMAT is as in strptime: %Y %y %m %d %j %b %B %a %H %I %p %M %S %f %z %s
                   %F %T %R %D, or iso8601; UTC where there is no %z. For example --date "Release Date=%b %d %Y".
+                  Several --date for a column are tried in their order for each cell.
       """
   ) { invocation in
     let arguments = invocation.arguments
@@ -233,7 +234,12 @@ extension ImportOptions {
       guard let (column, format) = date.splitAtEquals() else {
         throw ToolError.usage("--date needs COLUMN=FORMAT.", advice: "For example --date \"Release Date=%b %d %Y\".")
       }
-      dates.append((column, try DatePattern(format)))
+      let pattern = try DatePattern(format)
+      if let index = dates.firstIndex(where: { UTF8Order.equal($0.column, column) }) {
+        dates[index].formats.add(pattern)
+      } else {
+        dates.append((column, DateFormats([pattern])))
+      }
     }
     if let action = arguments.value("--on-existing").flatMap({ OnExisting(rawValue: $0) }) { onExisting = action }
     isStrict = arguments.has("--strict")

@@ -5,7 +5,7 @@ enum ColumnKind: Equatable {
   case int
   case double
   case string
-  case date(DatePattern)
+  case date(DateFormats)
   case ints
   case doubles
   case strings
@@ -42,8 +42,8 @@ enum ColumnKind: Equatable {
     case .int: return Self.whole(json).map { .int($0) }
     case .double: return Self.number(json).map { .double($0) }
     case .string: return .string(Self.text(json))
-    case .date(let pattern):
-      return pattern.seconds(Self.text(json)).map { .date(.init(timeIntervalSinceReferenceDate: $0)) }
+    case .date(let formats):
+      return formats.seconds(Self.text(json)).map { .date(.init(timeIntervalSinceReferenceDate: $0)) }
     case .ints, .doubles, .strings:
       guard case .array(let elements) = json else { return nil }
       switch self {
@@ -60,8 +60,8 @@ enum ColumnKind: Equatable {
     switch self {
     case .int: return NumberShape(bytes, range)?.wholeNumber(bytes).map { .int($0) }
     case .double: return Double(String(decoding: bytes[range], as: UTF8.self)).map { .double($0) }
-    case .date(let pattern):
-      return pattern.seconds(String(decoding: bytes[range], as: UTF8.self))
+    case .date(let formats):
+      return formats.seconds(String(decoding: bytes[range], as: UTF8.self))
         .map { .date(.init(timeIntervalSinceReferenceDate: $0)) }
     default: return .string(String(decoding: bytes[range], as: UTF8.self))
     }

@@ -13,11 +13,14 @@ struct DatePattern: Equatable {
     case directive(UInt8)
   }
 
+  /// As it was written.
+  let text: String
   private let parts: [Part]
   private let isISO8601: Bool
 
   /// - Throws: a usage error for a directive that is not known, or a pattern without a year.
   init(_ pattern: String) throws(ToolError) {
+    text = pattern
     isISO8601 = pattern == "iso8601"
     var parts: [Part] = []
     var hasYear = isISO8601
@@ -63,9 +66,42 @@ struct DatePattern: Equatable {
   }
 
   /// Seconds since 2001-01-01 UTC; nil when the text is not of this format, or there is no such day.
-  func seconds(_ text: String) -> Double? {
+  func seconds(_ text: String) -> Double? { reading(of: text)?.seconds }
+
+  /// Of a text that has this format and is no date, what there is not: a "day" or a "time". Nil for every other text.
+  func missingPart(of text: String) -> String? {
+    guard var reading = reading(of: text), reading.seconds == nil else { return nil }
+    (reading.date.hour, reading.date.minute, reading.date.second, reading.isAfternoon) = (0, 0, 0, nil)
+    return reading.seconds == nil ? "day" : "time"
+  }
+
+  /// What a text of this format says, be there such a day or not.
+  private struct Reading {
+    var date = CalendarDate(year: 1970)
+    var dayOfYear: Int?
+    var isAfternoon: Bool?
+    var secondsSince1970: Double?
+
+    var seconds: Double? {
+      if let secondsSince1970 { return secondsSince1970 - Double(CalendarDate.referenceSeconds) }
+      var date = date
+      if let isAfternoon {
+        guard (1...12).contains(date.hour) else { return nil }
+        date.hour = date.hour % 12 + (isAfternoon ? 12 : 0)
+      }
+      if let dayOfYear {
+        (date.month, date.day) = (1, 1)
+        let isLeap = date.year % 4 == 0 && (date.year % 100 != 0 || date.year % 400 == 0)
+        guard (1...(isLeap ? 366 : 365)).contains(dayOfYear), date.isValid else { return nil }
+        return date.secondsSinceReference + Double(dayOfYear - 1) * 86_400
+      }
+      return date.isValid ? date.secondsSinceReference : nil
+    }
+  }
+
+  private func reading(of text: String) -> Reading? {
     var scanner = DateScanner(text)
-    if isISO8601 { return scanner.iso8601() }
+    if isISO8601 { return scanner.iso8601Date().map { Reading(date: $0) } }
     var date = CalendarDate(year: 1970)
     var dayOfYear: Int?
     var isAfternoon: Bool?
@@ -113,17 +149,6 @@ struct DatePattern: Equatable {
       }
     }
     guard scanner.isAtEnd else { return nil }
-    if let secondsSince1970 { return secondsSince1970 - Double(CalendarDate.referenceSeconds) }
-    if let isAfternoon {
-      guard (1...12).contains(date.hour) else { return nil }
-      date.hour = date.hour % 12 + (isAfternoon ? 12 : 0)
-    }
-    if let dayOfYear {
-      (date.month, date.day) = (1, 1)
-      let isLeap = date.year % 4 == 0 && (date.year % 100 != 0 || date.year % 400 == 0)
-      guard (1...(isLeap ? 366 : 365)).contains(dayOfYear), date.isValid else { return nil }
-      return date.secondsSinceReference + Double(dayOfYear - 1) * 86_400
-    }
-    return date.isValid ? date.secondsSinceReference : nil
+    return Reading(date: date, dayOfYear: dayOfYear, isAfternoon: isAfternoon, secondsSince1970: secondsSince1970)
   }
 }

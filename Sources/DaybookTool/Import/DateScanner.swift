@@ -91,7 +91,10 @@ struct DateScanner {
   }
 
   /// `2021-10-22`, then perhaps `T18:30`, `:15`, `.25` and a zone; UTC where there is none. The whole text, or nil.
-  mutating func iso8601() -> Double? {
+  mutating func iso8601() -> Double? { iso8601Date().flatMap { $0.isValid ? $0.secondsSinceReference : nil } }
+
+  /// The same, be there such a day or not.
+  mutating func iso8601Date() -> CalendarDate? {
     var date = CalendarDate(year: 0)
     let first = index
     guard number(4, into: &date.year), index - first == 4, skip(UInt8(ascii: "-")), number(2, into: &date.month),
@@ -110,7 +113,7 @@ struct DateScanner {
         guard zone(into: &date.offsetMinutes) else { return nil }
       }
     }
-    return isAtEnd && date.isValid ? date.secondsSinceReference : nil
+    return isAtEnd ? date : nil
   }
 
   /// A date of ISO 8601, as dumps and arguments may have it.

@@ -103,7 +103,7 @@ package enum ImportFuzz {
     options.isStrict = mode & 16 != 0
     if mode & 32 != 0 { options.nameColumn = columns.first }
     if mode & 64 != 0, columns.count > 2 { options.location = (columns[1], columns[2]) }
-    if mode & 128 != 0, let last = columns.last { options.dates = [(last, try DatePattern("%Y-%m-%d"))] }
+    if mode & 128 != 0, let last = columns.last { options.dates = [(last, DateFormats([try DatePattern("%Y-%m-%d")]))] }
     return options
   }
 

@@ -15,7 +15,7 @@ struct ImportOptions {
   var nameColumn: String?
   /// The columns of latitude and longitude.
   var location: (latitude: String, longitude: String)?
-  var dates: [(column: String, pattern: DatePattern)] = []
+  var dates: [(column: String, formats: DateFormats)] = []
   /// Keys whose assets are in the files that a column names.
   var assets: [(key: String, column: String)] = []
   /// Where paths in such columns begin: beside the input. Nil for one that is no file.

@@ -56,9 +56,9 @@ struct ImportPlan {
     keyAttemptCount = choice.attemptCount
     var keyOfColumn = [String](repeating: "", count: names.count)
     for (position, key) in zip(kept, keys) { keyOfColumn[position] = key }
-    var dates: [Int: DatePattern] = [:]
+    var dates: [Int: DateFormats] = [:]
     for date in options.dates where survey.rowCount > 0 {
-      dates[try Self.column(date.column, names, "--date")] = date.pattern
+      dates[try Self.column(date.column, names, "--date")] = date.formats
     }
     var columns: [Column] = []
     for (position, column) in survey.columns.enumerated() {

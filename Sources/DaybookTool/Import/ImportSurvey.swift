@@ -18,7 +18,7 @@ struct ImportSurvey {
   private let options: ImportOptions
   private var index: [ByteText: Int] = [:]
   /// In CSV: where the columns that options name are; columns that are not there are the plan's to refuse.
-  private var dates: [(position: Int, pattern: DatePattern)] = []
+  private var dates: [(position: Int, formats: DateFormats)] = []
   private var location: (latitude: Int, longitude: Int)?
   private var assets: [AssetColumn] = []
   /// Those whose cells are read as options say, and not by what they look like.
@@ -39,7 +39,7 @@ struct ImportSurvey {
     assets = options.assets.compactMap { asset in
       position(asset.column).map { AssetColumn(key: asset.column, position: $0) }
     }
-    dates = options.dates.compactMap { date in position(date.column).map { ($0, date.pattern) } }
+    dates = options.dates.compactMap { date in position(date.column).map { ($0, date.formats) } }
     if let place = options.location, let latitude = position(place.latitude),
       let longitude = position(place.longitude)
     {
@@ -68,7 +68,7 @@ struct ImportSurvey {
     }
     for date in options.dates {
       guard let value = row[date.column], value != .null else { continue }
-      try check(ColumnKind.text(value), date.pattern, date.column, line)
+      try check(ColumnKind.text(value), date.formats, date.column, line)
     }
     for asset in options.assets {
       guard let value = row[asset.column], value != .null else { continue }
@@ -110,7 +110,7 @@ struct ImportSurvey {
       _ = try AssetColumn.asset(row.text(asset.position), asset.key, options, row.line)
     }
     for date in dates where !row.isEmpty(date.position) {
-      try check(row.text(date.position), date.pattern, columns[date.position].name, row.line)
+      try check(row.text(date.position), date.formats, columns[date.position].name, row.line)
     }
     if let location {
       _ = try Coordinate.location(
@@ -125,11 +125,11 @@ struct ImportSurvey {
       advice: "Without --strict the key would be stored as \(before.union(kind).unified?.name ?? "text").")
   }
 
-  private func check(_ text: String, _ pattern: DatePattern, _ column: String, _ line: Int) throws(ToolError) {
-    if pattern.seconds(text) != nil { return }
+  private func check(_ text: String, _ formats: DateFormats, _ column: String, _ line: Int) throws(ToolError) {
+    if formats.seconds(text) != nil { return }
     throw .badRow(
-      line: line, "row \(rowCount): \(column) does not have the format that --date names.",
-      advice: "Nothing was saved. Without --date the key is kept as text.")
+      line: line, "row \(rowCount): \(column) \(formats.fault(of: text))",
+      advice: "Nothing was saved. Several --date for a column are tried in turn; without --date the key is kept as text.")
   }
 
   /// Rows mostly have their keys in one order, so the next column is tried before the dictionary.
