@@ -178,4 +178,18 @@ struct FirstImportTests {
     let long = try bench.write("d\n\(String(repeating: "x", count: 5000))\n", to: "b.csv")
     #expect(bench.run("import", file, long, "--date", "d=%F").errors.utf8.count < 500)
   }
+
+  // MARK: numbers
+
+  @Test("a column of large whole numbers beside fractions became text, which keeps their digits, without a word")
+  func wideBesideFraction() throws {
+    let input = try bench.write("id,n\na,9007199254740993\nb,0.5\n", to: "a.csv")
+    let outcome = try bench.good("import", file, input, "--id", "id")
+    #expect(outcome.errors.contains("key n: text, because it has whole numbers beyond 2^53 and fractions"), "\(outcome.errors)")
+    #expect(try bench.records(file)["a"]?["n"] == "9007199254740993" && bench.records(file)["b"]?["n"] == "0.5")
+    let whole = try bench.write("id,n\nc,9007199254740993\nd,5\n", to: "b.csv")
+    #expect(try !bench.good("import", file, whole, "--id", "id", "--type", "A").errors.contains("key n: text"))
+    #expect(try bench.records(file)["c"]?["n"] == .int(9_007_199_254_740_993))
+    #expect(try bench.good("help", "import").output.contains("beyond 2^53"))
+  }
 }

@@ -42,7 +42,9 @@ extension Commands {
                   are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5
                   becomes 7.0, 1776 beside text "1776".
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
-                  one, written as in JSON: 007 and +1 are text. Where few cells are none, such as n/a, the first is told.
+                  one, written as in JSON: 007 and +1 are text, and so are whole numbers beyond 64 bits. Where few cells are
+                  none, such as n/a, the first is told. Whole numbers beyond 2^53 beside fractions are text, too: no kind
+                  of number has the digits of both. That is told.
                   With --strict a column of both is refused.
                   Empty cells are absent, empty lines are no rows.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter or a first line such as sep=; says.
@@ -105,6 +107,10 @@ extension Commands {
           "key \(key.key): text, because \(Wording.count(key.cells)) of \(Wording.count(key.of, "cell")) "
             + "\(key.cells == 1 ? "is no number, that" : "are no numbers, the first") of row \(Wording.count(key.row)), "
             + "line \(Wording.count(key.line)); empty cells would leave numbers")
+      }
+      for key in plan.inexactKeys {
+        try invocation.note(
+          "key \(key): text, because it has whole numbers beyond 2^53 and fractions; as numbers some would lose digits")
       }
     }
     try invocation.errors.flush()

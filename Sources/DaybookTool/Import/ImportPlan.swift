@@ -125,6 +125,16 @@ struct ImportPlan {
     }
   }
 
+  /// Keys of CSV that are text though each cell is a number: a fraction makes doubles of all, and a double does not have each whole
+  /// number beyond 2^53. As text no digit is lost.
+  var inexactKeys: [String] {
+    if !isCSV { return [] }
+    return columns.enumerated().compactMap { position, column in
+      guard column.kind == .string, position != nameColumn, !column.kinds.contains(.text) else { return nil }
+      return column.key
+    }
+  }
+
   // MARK: rows
 
   /// The record of a row, and whether its name had to be made up.
