@@ -192,4 +192,42 @@ struct FirstImportTests {
     #expect(try bench.records(file)["c"]?["n"] == .int(9_007_199_254_740_993))
     #expect(try bench.good("help", "import").output.contains("beyond 2^53"))
   }
+
+  // MARK: inputs that are no rows
+
+  @Test(
+    "a spreadsheet, a database and a page are recognized, whatever their names say",
+    arguments: [
+      (Array("PK\u{3}\u{4}".utf8) + [0xFF, 0], ".xlsx"), (Array("SQLite format 3\0".utf8) + [0x10], "a SQLite database"),
+      (Array("<!DOCTYPE html>\n<p>404</p>\n".utf8), "HTML"), (Array("\u{FEFF} <?xml version=\"1.0\"?>\n<a/>".utf8), "XML"),
+      ([0x1F, 0x8B, 8, 0], "gunzip -c"), ([0xD0, 0xCF, 0x11, 0xE0, 0xA1], ".xls"),
+    ])
+  func foreignInput(bytes: [UInt8], words: String) throws {
+    for name in ["a.csv", "a.json", "a"] {
+      let outcome = bench.run("import", file, try bench.write(bytes, to: name))
+      #expect(outcome.status == 6 && outcome.errors.contains(words), "\(name): \(outcome.errors)")
+      #expect(outcome.errors.contains("\(name) is ") && !FileManager.default.fileExists(atPath: file))
+    }
+  }
+
+  @Test("a database as the input of an import is called one, with what to do")
+  func databaseAsInput() throws {
+    let other = bench.path("other.daybook")
+    try bench.good("put", other, "Z", "n", "--type", "T", "a=1")
+    let outcome = bench.run("import", file, other)
+    #expect(outcome.status == 6 && outcome.errors.contains("other.daybook is a Daybook database"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("daybook dump INPUT | daybook import FILE -"))
+    // Text that an option calls a table is one.
+    let page = try bench.write("<html>\n<p>\n", to: "page")
+    #expect(bench.run("import", file, page).status == 6)
+    #expect(try bench.good("import", file, page, "--format", "csv").output.hasPrefix("1 row imported"))
+  }
+
+  @Test("an import of one word ended well without a word: it says that there is a header and no rows")
+  func headerOnly() throws {
+    let outcome = try bench.good("import", file, try bench.write("hello\n", to: "a"))
+    #expect(outcome.errors.contains("the input has a header and no rows"), "\(outcome.errors)")
+    #expect(try bench.good("import", file, try bench.write("[]", to: "a.json")).errors.contains("the input has no rows"))
+    #expect(try !bench.good("import", file, try bench.write("a\n1\n", to: "b")).errors.contains("no rows"))
+  }
 }

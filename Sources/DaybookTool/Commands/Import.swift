@@ -98,6 +98,11 @@ extension Commands {
         try invocation.note("\(option) does not count: these are lines of a dump")
       }
     case .rows(let plan):
+      if plan.hasNoRows {
+        try invocation.note(
+          plan.isCSV
+            ? "daybook: the input has a header and no rows: the first row names the columns" : "daybook: the input has no rows")
+      }
       for mapping in plan.mappings { try invocation.note("key \(mapping.column) → \(mapping.key)") }
       for key in plan.unifications {
         try invocation.note("key \(key.key): \(key.kinds) become \(key.kind)")

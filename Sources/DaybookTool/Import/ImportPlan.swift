@@ -18,6 +18,8 @@ struct ImportPlan {
   let zone: Zone.ID
   let type: String
   let isCSV: Bool
+  /// Whether there is not a single row, though there may be a header.
+  let hasNoRows: Bool
   private let nameColumn: Int?
   private let location: (latitude: Int, longitude: Int)?
   /// Columns whose files become assets.
@@ -38,6 +40,7 @@ struct ImportPlan {
     zone = options.zone
     type = options.type
     isCSV = survey.isCSV
+    hasNoRows = survey.rowCount == 0
     let names = survey.columns.map(\.name)
     var location: (latitude: Int, longitude: Int)?
     if let place = options.location, survey.rowCount > 0 {

@@ -24,6 +24,7 @@ struct Importer {
 
   init(_ input: InputFile, format: InputFile.Format?, _ options: ImportOptions, errors: Output) throws(ToolError) {
     self.input = input
+    if let fault = ForeignInput.fault(in: try input.beginning(), name: input.name, hasFormat: format != nil) { throw fault }
     // An input without a single row has no format, whatever its name says.
     let found = try input.format()
     self.format = found == nil ? nil : format ?? found

@@ -96,6 +96,14 @@ final class InputFile {
   /// A reader from the beginning.
   func source() -> ByteSource { ByteSource(file) }
 
+  /// The first bytes; few or none where there are no more.
+  func beginning() throws(ToolError) -> [UInt8] {
+    let source = ByteSource(file, pieceByteCount: 64)
+    var bytes: [UInt8] = []
+    _ = try source.read(into: &bytes)
+    return bytes
+  }
+
   /// What the input is: as its name says, else by its first byte. Nil when it is empty.
   func format() throws(ToolError) -> Format? {
     let source = source()
