@@ -45,7 +45,7 @@ enum RecordText {
     case .string(let text): text
     case .int(let number): String(number)
     case .double(let number): "\(number)"
-    case .bytes(let content): size(content.count)
+    case .bytes(let content): bytes(content)
     case .date(let date): moment(date)
     case .location(let place): location(place)
     case .asset(let asset): self.asset(asset)
@@ -53,7 +53,7 @@ enum RecordText {
     case .strings(let list): joined(list)
     case .ints(let list): joined(list.map { String($0) })
     case .doubles(let list): joined(list.map { "\($0)" })
-    case .bytesList(let list): joined(list.map { size($0.count) })
+    case .bytesList(let list): joined(list.map(bytes))
     case .dates(let list): joined(list.map(moment))
     case .locations(let list): joined(list.map(location))
     case .assets(let list): joined(list.map { self.asset($0) })
@@ -64,6 +64,18 @@ enum RecordText {
   private static func joined(_ texts: [String]) -> String { "[" + texts.joined(separator: ", ") + "]" }
 
   private static func size(_ byteCount: Int) -> String { byteCount == 1 ? "1 byte" : "\(byteCount) bytes" }
+
+  /// The size, and the text where it is JSON: that is what nested values of Codable types are kept as.
+  private static func bytes(_ content: Data) -> String {
+    let size = size(content.count)
+    guard content.first == UInt8(ascii: "{") || content.first == UInt8(ascii: "["),
+      let text = String(data: content, encoding: .utf8), (try? JSONParser.parse(text)) != nil
+    else { return size }
+    return "\(size), \(text.prefix(longestJSON))\(text.count > longestJSON ? "…" : "")"
+  }
+
+  /// Characters of a nested value that are shown; `--json` has all of its bytes.
+  private static let longestJSON = 200
 
   private static func location(_ place: Location) -> String { "\(place.latitude)°, \(place.longitude)°" }
 

@@ -1,0 +1,38 @@
+import Daybook
+import Foundation
+import Testing
+
+@testable import DaybookTool
+
+// What a first user met who made, read and looked for records of their own for the first time.
+
+@Suite("first records")
+struct FirstRecordTests {
+  private let bench: Workbench
+  private let file: String
+
+  init() throws {
+    bench = try Workbench()
+    file = bench.path("a.daybook")
+    try bench.good("put", file, "Library", "r1", "--type", "Book", "title=Dune", "a=1", "b=2")
+  }
+
+  private var lastSequence: JSONValue? {
+    get throws { try json(bench.good("info", file, "--json").output)["lastSequence"] }
+  }
+
+  @Test("nested values of Codable types were a number of bytes")
+  func nestedValues() throws {
+    func bytes(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+    let long = "[\"\(String(repeating: "x", count: 5000))\"]"
+    try bench.good(
+      "put", file, "Library", "r1", "o:bytes=\(bytes("{\"city\":\"Ulm\"}"))", "l:bytes=\(bytes(long))",
+      "n:bytes=\(bytes("{no"))", "p:bytes=\(bytes("plain"))", "s:bytesList=[\"\(bytes("[1]"))\",\"\(bytes("x"))\"]")
+    let lines = try bench.good("get", file, "Library", "r1").lines
+    func line(_ key: String) -> String { lines.first { $0.hasPrefix("  \(key) ") } ?? "" }
+    #expect(line("o").hasSuffix("14 bytes, {\"city\":\"Ulm\"}"), "\(line("o"))")
+    #expect(line("l").contains("5004 bytes, [\"xxx") && line("l").hasSuffix("…") && line("l").count < 250)
+    #expect(line("n").hasSuffix("3 bytes") && line("p").hasSuffix("5 bytes"))
+    #expect(line("s").hasSuffix("[3 bytes, [1], 1 byte]"), "\(line("s"))")
+  }
+}
