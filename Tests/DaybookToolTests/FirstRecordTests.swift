@@ -35,4 +35,15 @@ struct FirstRecordTests {
     #expect(line("n").hasSuffix("3 bytes") && line("p").hasSuffix("5 bytes"))
     #expect(line("s").hasSuffix("[3 bytes, [1], 1 byte]"), "\(line("s"))")
   }
+
+  @Test(
+    "an empty name of an output was called a missing file or directory",
+    arguments: [
+      (["backup", "F", ""], "OUT"), (["export", "F", ""], "OUT"), (["salvage", "F", ""], "OUT"),
+      (["import", "F", ""], "INPUT"), (["get", "", "Z", "n"], "FILE"),
+    ])
+  func emptyPath(words: [String], name: String) throws {
+    let outcome = bench.run(words.map { $0 == "F" ? file : $0 })
+    #expect(outcome.status == 2 && outcome.errors.contains("\(name) is empty: give the path of a file."), "\(outcome.errors)")
+  }
 }

@@ -57,6 +57,11 @@ package enum Tool {
       return .done
     }
     let arguments = try Arguments(rest, for: command)
+    // The system would call an empty path a missing file, and not say which.
+    for (name, path) in zip(command.positionals, arguments.positionals)
+    where path.isEmpty && ["FILE", "INPUT", "OUT"].contains(name) {
+      throw ToolError.usage("\(name) is empty: give the path of a file.", advice: "Usage: \(command.usage)")
+    }
     if command.positionals.first == "FILE" { try refuseWritingInto(arguments[0], output, errors) }
     return try command.run(Invocation(command: command, arguments: arguments, output: output, errors: errors))
   }
