@@ -46,4 +46,10 @@ struct FirstRecordTests {
     let outcome = bench.run(words.map { $0 == "F" ? file : $0 })
     #expect(outcome.status == 2 && outcome.errors.contains("\(name) is empty: give the path of a file."), "\(outcome.errors)")
   }
+
+  @Test("put says of what type a record is in words that suit every type")
+  func typeInWords() throws {
+    let errors = bench.run("put", file, "Library", "r1", "--type", "Article", "a=1").errors
+    #expect(errors.contains("Library/r1 is of type Book, and a record never changes its type."), "\(errors)")
+  }
 }

@@ -5,7 +5,7 @@ extension Database.Statistics: CustomStringConvertible {
   public var description: String {
     """
     commits: \(lastSequence)
-    records: \(recordCount) in \(zoneCount) zones
+    records: \(recordCount) in \(zoneCount) \(zoneCount == 1 ? "zone" : "zones")
     assets: \(assetCount), \(assetByteCount) bytes
     file: \(fileByteCount) bytes, of which \(liveByteCount) are live and \(logByteCount) are log
     pages: \(pageCount)

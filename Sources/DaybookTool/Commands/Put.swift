@@ -64,7 +64,7 @@ extension Invocation {
         record = existing
         former = existing
         if let type = arguments.value("--type"), type != existing.type {
-          throw ToolError.usage("\(id) is a \(existing.type), and a record never changes its type.")
+          throw ToolError.usage("\(id) is of type \(existing.type), and a record never changes its type.")
         }
       } else {
         guard let type = arguments.value("--type") else {
