@@ -47,6 +47,13 @@ struct FirstRecordTests {
     #expect(outcome.status == 2 && outcome.errors.contains("\(name) is empty: give the path of a file."), "\(outcome.errors)")
   }
 
+  @Test("put made a misspelt zone without the question that other commands ask")
+  func misspeltZone() throws {
+    let outcome = try bench.good("put", file, "Librry", "r1", "--type", "Book", "title=Dune")
+    #expect(outcome.errors.contains("made zone Librry. Did you mean Library?\n"), "\(outcome.errors)")
+    #expect(try bench.good("put", file, "Films", "r1", "--type", "Book", "title=Dune").errors.contains("made zone Films\n"))
+  }
+
   @Test("put says of what type a record is in words that suit every type")
   func typeInWords() throws {
     let errors = bench.run("put", file, "Library", "r1", "--type", "Article", "a=1").errors

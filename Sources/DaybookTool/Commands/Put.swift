@@ -32,8 +32,12 @@ extension Commands {
     if !invocation.isThere(arguments[0]) { _ = try invocation.save(values, in: Database.inMemory(), isTrial: true) }
     return try invocation.writing(arguments[0], mayCreate: true) { database in
       let known = try database.schema().types
+      let zones = try database.zones().map(\.id.name)
       let (saved, former, isNewZone) = try invocation.save(values, in: database)
-      if isNewZone { try invocation.note("made zone \(saved.id.zone)") }
+      if isNewZone {
+        let question = Spelling.question(for: saved.id.zone.name, among: zones)
+        try invocation.note("made zone \(saved.id.zone)\(question.isEmpty ? "" : "." + question)")
+      }
       try invocation.tellOfNewKinds(in: saved, former, set: values.map(\.key), known)
       try invocation.tellOfNewNames(
         in: saved, set: values.map(\.key), removed: arguments.allValues("--remove"), known)
