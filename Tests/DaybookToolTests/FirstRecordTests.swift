@@ -54,6 +54,25 @@ struct FirstRecordTests {
     #expect(try bench.good("put", file, "Films", "r1", "--type", "Book", "title=Dune").errors.contains("made zone Films\n"))
   }
 
+  @Test("put wrote a version that changed nothing, and did not say that there is no such field")
+  func nothingChanged() throws {
+    let before = try lastSequence
+    let removed = try bench.good("put", file, "Library", "r1", "--remove", "nothing")
+    #expect(removed.errors.contains("no record of type Book has the key nothing."), "\(removed.errors)")
+    #expect(removed.errors.contains("nothing changed, and no version was written") && removed.output.contains("title"))
+    #expect(try bench.good("put", file, "Library", "r1", "title=Dune").errors.contains("nothing changed"))
+    #expect(try lastSequence == before)
+    // Of the type, but not of this record.
+    try bench.good("put", file, "Library", "r2", "--type", "Book", "pages=412")
+    #expect(
+      try bench.good("put", file, "Library", "r1", "--remove", "pages", "a=2").errors
+        == "daybook: Library/r1 does not have the key pages.\n")
+    // Another kind of the same number is a change.
+    #expect(try !bench.good("put", file, "Library", "r1", "a:double=2").errors.contains("nothing changed"))
+    #expect(try bench.good("put", file, "Library", "r1", "--remove", "a").errors.isEmpty)
+    #expect(try bench.records(file)["r1"]?["a"] == nil)
+  }
+
   @Test("put says of what type a record is in words that suit every type")
   func typeInWords() throws {
     let errors = bench.run("put", file, "Library", "r1", "--type", "Article", "a=1").errors

@@ -15,9 +15,9 @@ extension Commands {
       KEY:KIND=VALUE names the kind: string, int, double, bytes (base64), date (ISO 8601), location (LAT,LON),
       reference (a name in the same zone), and lists as JSON: strings, ints, doubles, dates.
       Keys that are not named stay as they are. A key is given once. A missing file or zone is made, unless
-      the call is refused. A type that the file did not have so far, and a key that its type did not have, are told, with
-      names that are close to them; so is a value of another kind than the key had before, such as text in the place of a
-      number.
+      the call is refused. Where nothing changes no version is written, and that is told. A type that the file did not have
+      so far, and a key that its type did not have, are told, with names that are close to them; so is a value of another
+      kind than the key had before, such as text in the place of a number.
         daybook put movies.daybook Library dune --type Movie title=Dune year=2021 title2:string=1984
       """
   ) { invocation in
@@ -38,9 +38,12 @@ extension Commands {
         let question = Spelling.question(for: saved.id.zone.name, among: zones)
         try invocation.note("made zone \(saved.id.zone)\(question.isEmpty ? "" : "." + question)")
       }
+      if let former, former.metadata?.changeTag == saved.metadata?.changeTag {
+        try invocation.note("daybook: nothing changed, and no version was written")
+      }
       try invocation.tellOfNewKinds(in: saved, former, set: values.map(\.key), known)
       try invocation.tellOfNewNames(
-        in: saved, set: values.map(\.key), removed: arguments.allValues("--remove"), known)
+        in: saved, former, set: values.map(\.key), removed: arguments.allValues("--remove"), known)
       try invocation.print(saved)
       return .done
     }
@@ -85,6 +88,7 @@ extension Invocation {
           try record.set(nil, forKey: value.key)
         }
       }
+      if let former, record.isSame(as: former) { return former }
       return try transaction.save(record)
     }
     return (saved, former, isNewZone)
@@ -112,9 +116,11 @@ extension Invocation {
 
   /// Says which names a save has brought in, on standard error: a slip makes a new type or key, as if all was well. The first type of a
   /// file is no news, nor are the keys of a type's first record.
-  /// - Parameter known: the types from before the save.
+  /// - Parameters:
+  ///   - former: the record from before the save; nil for a new one.
+  ///   - known: the types from before the save.
   fileprivate func tellOfNewNames(
-    in record: Record, set keys: [String], removed: [String], _ known: [Schema.RecordType]
+    in record: Record, _ former: Record?, set keys: [String], removed: [String], _ known: [Schema.RecordType]
   ) throws {
     let names = known.map(\.name)
     guard let type = known.first(where: { UTF8Order.equal($0.name, record.type) }) else {
@@ -131,11 +137,27 @@ extension Invocation {
         "made key \(ShownText.escaped(key)) of type \(ShownText.escaped(record.type))."
           + Spelling.question(for: key, among: fields))
     }
-    for key in removed where isNew(key) {
-      try note(
-        "daybook: no record of type \(ShownText.escaped(record.type)) has the key \(ShownText.escaped(key))."
-          + Spelling.question(for: key, among: fields))
+    for key in removed where !(former?.hasValue(forKey: key) ?? false) {
+      let owner = isNew(key) ? "no record of type \(ShownText.escaped(record.type)) has" : "\(record.id) does not have"
+      let question = isNew(key) ? Spelling.question(for: key, among: fields) : ""
+      try note("daybook: \(owner) the key \(ShownText.escaped(key)).\(question)")
     }
+  }
+}
+
+extension Record {
+  /// Whether a save of this one would change nothing: all values are of the same kinds and equal.
+  fileprivate func isSame(as other: Record) -> Bool {
+    let (own, others) = (fieldValues(), other.fieldValues())
+    // Encrypted values are not changed here, but a plain one takes the key from one.
+    guard own.count == others.count, encryptedValues.keys == other.encryptedValues.keys else { return false }
+    return zip(own, others).allSatisfy { first, second in
+      UTF8Order.equal(first.key, second.key) && first.value?.kind == second.value?.kind && first.value == second.value
+    }
+  }
+
+  fileprivate func hasValue(forKey key: String) -> Bool {
+    (keys + encryptedValues.keys).contains { UTF8Order.equal($0, key) }
   }
 }
 
