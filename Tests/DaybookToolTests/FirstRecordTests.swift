@@ -73,6 +73,21 @@ struct FirstRecordTests {
     #expect(try bench.records(file)["r1"]?["a"] == nil)
   }
 
+  @Test("a date of another form is told with one that is right", arguments: FieldKind.allCases)
+  func exampleOfKind(kind: FieldKind) throws {
+    if kind == .date {
+      let outcome = bench.run("put", file, "Library", "r1", "added:date=01.05.2024")
+      #expect(outcome.status == 2 && outcome.errors.contains("For example added:date=2024-05-01"), "\(outcome.errors)")
+    }
+    if kind == .asset || kind == .string { return }
+    let refused = bench.run("put", file, "Library", "r1", "k:\(kind.name)=\u{1}")
+    guard let advice = refused.errors.split(separator: "\n").last, advice.hasPrefix("  For example ") else { return }
+    let example = advice.dropFirst("  For example ".count)
+    // The example is right itself.
+    let word = example.replacing("'", with: "").split(separator: ", or ")[0]
+    try bench.good("put", file, "Library", "r1", String(word))
+  }
+
   @Test("put says of what type a record is in words that suit every type")
   func typeInWords() throws {
     let errors = bench.run("put", file, "Library", "r1", "--type", "Article", "a=1").errors

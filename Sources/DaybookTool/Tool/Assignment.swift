@@ -32,7 +32,31 @@ struct Assignment {
   func value(in zone: Zone.ID) throws -> Record.Value {
     guard let kind else { return Self.guessed(text) }
     if let value = try explicit(kind, zone) { return value }
-    throw ToolError.usage("The value of \(key) is not of the kind \(kind.name).", advice: "`daybook help put` has examples.")
+    throw ToolError.usage(
+      "The value of \(key) is not of the kind \(kind.name).",
+      advice: "For example \(key):\(kind.name)=\(Self.example(of: kind))")
+  }
+
+  /// A value as a shell takes it.
+  private static func example(of kind: FieldKind) -> String {
+    switch kind {
+    case .string: "Dune"
+    case .int: "2021"
+    case .double: "8.1"
+    case .bytes: "SGVsbG8="
+    case .date: "2024-05-01, or 2024-05-01T18:30:00Z"
+    case .location: "48.86,2.35"
+    case .asset: "poster.jpg"
+    case .reference: "dune"
+    case .strings: "'[\"drama\", \"sport\"]'"
+    case .ints: "'[1, 2]'"
+    case .doubles: "'[1.5, 2]'"
+    case .bytesList: "'[\"SGVsbG8=\"]'"
+    case .dates: "'[\"2024-05-01\"]'"
+    case .locations: "'[{\"latitude\": 48.86, \"longitude\": 2.35}]'"
+    case .references: "'[{\"name\": \"dune\"}]'"
+    case .assets: "'[{\"byteCount\": 5, \"content\": \"SGVsbG8=\"}]'"
+    }
   }
 
   private static func guessed(_ text: String) -> Record.Value {
