@@ -88,6 +88,14 @@ struct FirstRecordTests {
     try bench.good("put", file, "Library", "r1", String(word))
   }
 
+  @Test("a key of one letter was asked to be every other of one letter")
+  func shortNames() throws {
+    let errors = try bench.good("put", file, "Library", "r1", "d=1").errors
+    #expect(errors.contains("made key d of type Book.") && !errors.contains("Did you mean"), "\(errors)")
+    #expect(bench.run("query", file, "Book", "A = 1").errors.contains("Did you mean a?"))
+    #expect(bench.run("query", file, "Book", "tilte = 'x'").errors.contains("Did you mean title?"))
+  }
+
   @Test("put says of what type a record is in words that suit every type")
   func typeInWords() throws {
     let errors = bench.run("put", file, "Library", "r1", "--type", "Article", "a=1").errors

@@ -12,7 +12,8 @@ package enum Spelling {
   package static func close(to word: String, among words: [String]) -> [String] {
     let bytes = Array(word.utf8)
     if bytes.count > longestByteCount { return [] }
-    let largest = max(1, bytes.count / 3)
+    // One letter of two is half a name: for `d` every name of one letter would be meant.
+    let largest = bytes.count < 3 ? 0 : bytes.count / 3
     var found: [(word: String, distance: Int)] = []
     for candidate in words.prefix(mostCandidates) where abs(candidate.utf8.count - bytes.count) <= largest {
       let distance = distance(bytes, Array(candidate.utf8))
