@@ -96,6 +96,27 @@ struct FirstRecordTests {
     #expect(bench.run("query", file, "Book", "tilte = 'x'").errors.contains("Did you mean title?"))
   }
 
+  @Test(
+    "a text without quotes, and what SQL says, are told with what is meant",
+    arguments: [
+      ("title = Dune", "text needs quotes: 'Dune'"), ("title = Dune Messiah", "text needs quotes: 'Dune'"),
+      ("title CONTAINS Dune", "text needs quotes: 'Dune'"), ("title IS NULL", "== nil asks whether a field is absent"),
+      ("title is not null", "== nil asks whether a field is absent"),
+    ])
+  func predicates(text: String, words: String) throws {
+    let outcome = bench.run("query", file, "Book", text)
+    #expect(outcome.status == 2 && outcome.errors.contains(words), "\(outcome.errors)")
+  }
+
+  @Test("LIKE with the wildcard of SQL found nothing without a word")
+  func wildcards() throws {
+    let outcome = try bench.good("query", file, "Book", "title LIKE '%un%'")
+    #expect(outcome.output.isEmpty && outcome.errors.contains("the wildcards of LIKE are * and ?"), "\(outcome.errors)")
+    for sound in ["title LIKE '*un*'", "title LIKE '100%*'", "title = '%'"] {
+      #expect(try !bench.good("query", file, "Book", sound).errors.contains("wildcards"), "\(sound)")
+    }
+  }
+
   @Test("put says of what type a record is in words that suit every type")
   func typeInWords() throws {
     let errors = bench.run("put", file, "Library", "r1", "--type", "Article", "a=1").errors

@@ -15,7 +15,9 @@ extension Invocation {
       throw error
     }
     for warning in warnings { try note("daybook: \(warning)") }
-    return !warnings.isEmpty
+    let isSQL = query.predicate.hasWildcardOfSQL
+    if isSQL { try note("daybook: the wildcards of LIKE are * and ?; % is a character as others.") }
+    return isSQL || !warnings.isEmpty
   }
 
   /// The same of a type, nil for any, and keys of its fields.

@@ -286,10 +286,17 @@ extension PredicateParser {
         throw .predicate("A list that is a value has elements of one kind, and one at least.", at: offset)
       }
       return list
-    case .field, .allTokens:
-      throw .predicate("A comparison has a constant on one side; two fields are not compared.", at: offset)
+    case .field(let field): throw twoFields(field, at: offset)
+    case .allTokens: throw twoFields(Query.Field(key: "allTokens"), at: offset)
     case .now, .null, .distance, .words: throw .predicate("A constant is expected here.", at: offset)
     }
+  }
+
+  /// Two keys in one comparison: mostly the second is a text without its quotes.
+  func twoFields(_ second: Query.Field, at offset: Int) -> DatabaseError {
+    .predicate(
+      "A comparison has a constant on one side; two fields are not compared.", at: offset,
+      expected: "a constant; text needs quotes: '\(second.name)'")
   }
 
   /// The constants of a list.

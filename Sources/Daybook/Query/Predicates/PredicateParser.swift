@@ -103,7 +103,11 @@ struct PredicateParser {
   private func whole(of piece: Piece) throws(DatabaseError) -> Query.Predicate {
     switch piece {
     case .predicate(let predicate): return predicate
-    case .side: throw unexpected("an operator")
+    case .side:
+      if case .name(let word) = token.kind, word.lowercased() == "is" {
+        throw unexpected("an operator; == nil asks whether a field is absent")
+      }
+      throw unexpected("an operator")
     }
   }
 
@@ -340,9 +344,7 @@ struct PredicateParser {
       return try compare(right, comparison.flipped, left, options, at: start, sign)
     }
     guard let field = field(left) else { throw noKey(sign) }
-    if self.field(right) != nil {
-      throw .predicate("A comparison has a constant on one side; two fields are not compared.", at: sign.offset)
-    }
+    if let second = self.field(right) { throw twoFields(second, at: sign.offset) }
     if field.system == .text {
       throw .predicate("self is searched with CONTAINS only.", at: sign.offset, expected: "CONTAINS", found: sign.name)
     }

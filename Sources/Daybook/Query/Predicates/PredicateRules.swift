@@ -25,6 +25,16 @@ extension Query.Predicate {
     } catch { return error }
   }
 
+  /// Whether LIKE has the wildcard of SQL and none of its own: it finds nothing then, as if all was well.
+  package var hasWildcardOfSQL: Bool {
+    var result = false
+    forEachCondition { condition in
+      guard case .text(.pattern, let pattern) = condition.test else { return }
+      result = result || pattern.utf8.contains(UInt8(ascii: "%")) && !pattern.utf8.contains { "*?".utf8.contains($0) }
+    }
+    return result
+  }
+
   /// Throws where CloudKit refuses the predicate.
   /// - Parameter kinds: the kinds that a key has had in records of the type; nil when it has had none.
   func requireCloudKit(
