@@ -23,7 +23,8 @@ enum Help {
       With `--buffered` any command reads the file instead of mapping it, for disks that may fail or go away.
       Results go to standard output, messages to standard error. Commands that only read work beside a live application.
       Exit status: 0 done, 1 a finding, 2 wrong usage, 3 the file is damaged, 4 locked, 5 input or output failed,
-      6 the input of an import is malformed.
+      6 the input of an import is malformed. A zone that is not there is a finding where a record in it is asked for (get,
+      history, delete), and wrong usage where it says what to look at.
 
       """
     return text
