@@ -7,7 +7,7 @@
 /// Looks at a property list before the system's decoder does, which follows whatever depth it has until the stack ends, and makes what
 /// is referred to many times many times.
 ///
-/// A list may be as deep as JSON may be, and stand for `rate` times its bytes: each object that a decoder would make counts 64 bytes
+/// A list may be as deep as JSON may be, and amount to `rate` times its bytes: each object that a decoder would make counts 64 bytes
 /// and its content, once for each reference to it. Nothing is decoded here, and what is no sound list is left for the decoder to refuse.
 package struct PropertyListLimits {
   package struct Fault: Error {
@@ -19,7 +19,7 @@ package struct PropertyListLimits {
   private static let rate: UInt64 = 128
   private static let leastLimit: UInt64 = 16 << 20
 
-  /// - Throws: a fault for one that is too deep, or that stands for too much.
+  /// - Throws: a fault for one that is too deep, or that amounts to too much.
   package static func check(_ data: Data) throws(Fault) {
     let bytes = [UInt8](data)
     if bytes.starts(with: "bplist".utf8) {
@@ -113,7 +113,7 @@ package struct PropertyListLimits {
 
     mutating func check() throws(Fault) { _ = try visit(top, depth: 1) }
 
-    /// What an object stands for, and how many levels it has.
+    /// What an object amounts to, and how many levels it has.
     private mutating func visit(_ object: Int, depth: Int) throws(Fault) -> (weight: UInt64, height: Int) {
       let tooDeep = Fault(reason: "values are nested deeper than \(PropertyListLimits.maximumDepth)")
       if case .known(let weight, let height) = states[object] {
@@ -135,7 +135,7 @@ package struct PropertyListLimits {
         let part = try visit(other, depth: depth + 1)
         weight += part.weight
         height = max(height, part.height + 1)
-        if weight > limit { throw Fault(reason: "few bytes stand for more than \(limit)") }
+        if weight > limit { throw Fault(reason: "few bytes amount to more than \(limit)") }
       }
       states[object] = .known(weight: weight, height: height)
       return (weight, height)

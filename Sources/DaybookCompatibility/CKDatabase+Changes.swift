@@ -33,7 +33,7 @@
       public struct Deletion: Hashable, Sendable {
         /// Why it is gone.
         public enum Reason: Hashable, Sendable {
-          /// Somebody deleted it.
+          /// It was deleted.
           case deleted
           /// The user deleted all data of the application.
           case purged

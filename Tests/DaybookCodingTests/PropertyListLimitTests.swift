@@ -4,7 +4,7 @@ import Testing
 @testable import Daybook
 @testable import DaybookCoding
 
-// Contents of assets that begin like property lists, as a file from elsewhere may have them.
+// Assets that begin like property lists, as a file from elsewhere may have them.
 
 @Suite("property lists without end")
 struct PropertyListLimitTests {
@@ -75,7 +75,7 @@ struct PropertyListLimitTests {
 
   @Test("a list whose levels refer twice to the next was decoded for ever", arguments: [20, 60])
   func twice(depth: Int) throws {
-    #expect(reason(Forest.self, "tree", trees(depth, twice: true)).contains("stand for more than"))
+    #expect(reason(Forest.self, "tree", trees(depth, twice: true)).contains("amount to more than"))
   }
 
   @Test("many references to one long text filled the memory")
@@ -84,7 +84,7 @@ struct PropertyListLimitTests {
     let few = binary([[0xA3] + big(1) + big(1) + big(1), long])
     #expect(try decode(Texts.self, "box", few).box.count == 3)
     let many = binary([[0xAF, 0x12] + big(1_000) + (0..<1_000).flatMap { _ in big(1) }, long])
-    #expect(reason(Texts.self, "box", many).contains("stand for more than"))
+    #expect(reason(Texts.self, "box", many).contains("amount to more than"))
   }
 
   @Test("a list that lies in itself is refused, and so is one whose counts are far beyond its bytes")

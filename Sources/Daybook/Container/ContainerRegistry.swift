@@ -38,7 +38,8 @@ final class ContainerRegistry: @unchecked Sendable {
     do throws(DiskFailure) { folder = try ContainerFolder(directory, on: disk) } catch {
       guard error.kind == .notFound else { throw DatabaseError(error) }
       if options.isReadOnly { throw OpenContainer.missing(id, ContainerName.accountPath(id, in: directory)) }
-      throw DatabaseError(.ioFailed, "The directory of the container does not exist.", facts: .init(path: directory), cause: error)
+      throw DatabaseError(
+        .ioFailed, "The directory of the container does not exist.", facts: .init(path: directory), cause: error)
     }
     // Until the container has its own, this object keeps the directory open, and so the key is of no other one.
     defer { withExtendedLifetime(folder) {} }
