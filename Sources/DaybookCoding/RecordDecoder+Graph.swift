@@ -89,7 +89,8 @@ extension RecordDecoder {
 /// The records of a graph and the values that were made of them.
 ///
 /// A value is made within those that refer to it, down to a certain depth: there everything is left, the deeper value is made by
-/// itself, and the way is gone once more. So no stack ends, and a value is made about twice at most.
+/// itself, and the way is gone once more. So no stack ends, and a value is made about twice at most. One that cannot be made is
+/// remembered, too: a type may try it and go on without.
 final class GraphDecoding {
   private struct Key: Hashable {
     let id: Record.ID
@@ -104,6 +105,15 @@ final class GraphDecoding {
     let way: [Key]
   }
 
+  /// Why a value was not made.
+  private struct Failure {
+    let error: any Error
+    /// Where it was asked for.
+    let path: [String]
+    /// The values being made that it met again, by their numbers: once they are made, it may be another matter.
+    let met: Set<Int>
+  }
+
   /// Thrown where the way becomes too deep; nobody keeps what was made until then.
   private struct TooDeep: Error {}
 
@@ -113,8 +123,13 @@ final class GraphDecoding {
   private var records: [Record.ID: Record] = [:]
   private var missing: [Record.ID: DatabaseError] = [:]
   private var values: [Key: Any] = [:]
-  /// Values that are being made, those of waiting jobs included.
-  private var open: Set<Key> = []
+  private var failures: [Key: Failure] = [:]
+  /// Values that are being made, those of waiting jobs included, each with a number that no other had.
+  private var open: [Key: Int] = [:]
+  private var openNumbers: Set<Int> = []
+  private var lastNumber = 0
+  /// Those of them that the value which is made now met again.
+  private var met: Set<Int> = []
   private var depth = 0
   /// What has to be made before anything else.
   private var next: Job?
@@ -135,6 +150,7 @@ final class GraphDecoding {
       depth = 0
       next = nil
       left = []
+      met = []
       let outcome: Result<Any, any Error>
       do { outcome = .success(try make(job.type, job.key, job.path)) } catch { outcome = .failure(error) }
       // Also when a type's own code kept the error for itself.
@@ -142,8 +158,12 @@ final class GraphDecoding {
         jobs.append(Job(key: deeper.key, type: deeper.type, path: deeper.path, way: left))
         continue
       }
-      do { _ = try outcome.get() } catch { throw RecordCodingError(error) }
-      open.subtract(job.way)
+      if case .failure(let error) = outcome {
+        guard jobs.count > 1 else { throw RecordCodingError(error) }
+        // The type that asked for it may go on without it.
+        failures[job.key] = Failure(error: error, path: job.path, met: [])
+      }
+      for key in job.way { close(key) }
       jobs.removeLast()
     }
     guard let value = values[key] as? T else {
@@ -155,15 +175,24 @@ final class GraphDecoding {
   /// Whether a value that is being made would be asked for again.
   func wouldRepeat<T>(_ value: Record.Value, _ type: T.Type) -> Bool {
     guard case .reference(let reference) = value, T.self is any RecordDecodable.Type else { return false }
-    return open.contains(Key(id: reference.id, type: ObjectIdentifier(type)))
+    guard let number = open[Key(id: reference.id, type: ObjectIdentifier(type))] else { return false }
+    met.insert(number)
+    return true
   }
+
+  private func close(_ key: Key) { if let number = open.removeValue(forKey: key) { openNumbers.remove(number) } }
 
   /// The value of a record that another one refers to.
   func value(_ type: any RecordDecodable.Type, _ id: Record.ID, _ path: [String]) throws -> Any {
     let key = Key(id: id, type: ObjectIdentifier(type))
     if let value = values[key] { return value }
     if next != nil { throw TooDeep() }
-    if open.contains(key) {
+    if let failure = failures[key], failure.met.isSubset(of: openNumbers) {
+      met.formUnion(failure.met)
+      throw Self.moved(failure, to: path)
+    }
+    if let number = open[key] {
+      met.insert(number)
       throw RecordCodingError(
         .cycle, "The record refers to itself, over others or directly, where a value must be; an optional would be nil.",
         path: path, facts: .init(target: id))
@@ -181,16 +210,36 @@ final class GraphDecoding {
         .recordNotFound, "A record that is referred to does not exist.", path: path, facts: .init(target: key.id),
         cause: missing[key.id])
     }
-    open.insert(key)
+    let number = lastNumber + 1
+    lastNumber = number
+    open[key] = number
+    openNumbers.insert(number)
     depth += 1
+    let metBefore = met
+    met = []
     defer {
       depth -= 1
       // On the way to a job they stay open until it is done.
-      if next == nil { open.remove(key) } else { left.append(key) }
+      if next == nil { close(key) } else { left.append(key) }
+      met.formUnion(metBefore)
     }
-    let value = try decode(type, record, path)
-    if next == nil { values[key] = value }
-    return value
+    do {
+      let value = try decode(type, record, path)
+      if next == nil { values[key] = value }
+      return value
+    } catch {
+      met.remove(number)
+      if next == nil { failures[key] = Failure(error: error, path: path, met: met) }
+      throw error
+    }
+  }
+
+  /// The error as it would be if the value was asked for at another path.
+  private static func moved(_ failure: Failure, to path: [String]) -> any Error {
+    guard let error = failure.error as? RecordCodingError, error.path.starts(with: failure.path) else { return failure.error }
+    return RecordCodingError(
+      error.code, error.message, path: path + error.path.dropFirst(failure.path.count), facts: error.facts,
+      cause: error.cause)
   }
 
   private func decode<T: RecordDecodable>(_ type: T.Type, _ record: Record, _ path: [String]) throws -> Any {

@@ -477,4 +477,51 @@ struct GraphTests {
     try database.write { transaction in for record in records { try transaction.save(record) } }
     #expect(try database.recordCount(in: .default) == 2)
   }
+
+  /// Reads what it can of its neighbours, and needs a name.
+  private final class Neighbour: RecordDecodable {
+    var left: Neighbour?
+    var right: Neighbour?
+    var problem: RecordCodingError?
+    let name: String
+    enum CodingKeys: CodingKey { case left, right, name }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      left = try? container.decodeIfPresent(Neighbour.self, forKey: .left)
+      do { right = try container.decodeIfPresent(Neighbour.self, forKey: .right) } catch {
+        problem = error as? RecordCodingError
+      }
+      name = try container.decode(String.self, forKey: .name)
+    }
+  }
+
+  /// Records that refer to the next twice, the root last; only the root has a name.
+  private func neighbours(_ count: Int, isCircle: Bool = false) throws -> [Record] {
+    try (0..<count).reversed().map { number in
+      var record = try Record(type: "Neighbour", id: Record.ID("n\(number)"))
+      if number < count - 1 || isCircle {
+        let next = Record.Reference(try Record.ID("n\((number + 1) % count)"))
+        record["left"] = next
+        record["right"] = next
+      }
+      if number == 0 { record["name"] = "root" }
+      return record
+    }
+  }
+
+  @Test("records that lack a field took twice the time for each that refers to them", .timeLimit(.minutes(15)))
+  func failures() throws {
+    for isCircle in [false, true] {
+      let root = try RecordDecoder().decodeGraph(Neighbour.self, from: neighbours(30, isCircle: isCircle))
+      #expect(root.left == nil && root.right == nil)
+      // Each has the path that it was asked for by.
+      #expect(root.problem?.code == .keyNotFound && root.problem?.path == ["right", "name"])
+    }
+  }
+
+  @Test("a value deep below that could not be made was not left to the types above", .timeLimit(.minutes(15)))
+  func deepFailure() throws {
+    let root = try RecordDecoder().decodeGraph(Neighbour.self, from: neighbours(200))
+    #expect(root.left == nil && root.name == "root")
+  }
 }
