@@ -131,4 +131,33 @@ struct HeldPromiseTests {
     record["value"] = Data(#"{"a": "x\#(marks)"}"#.utf8)
     #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Holder.self, from: record) }
   }
+
+  private struct Ordered: Codable, Equatable {
+    struct Key: CodingKey {
+      let stringValue: String
+      var intValue: Int? { nil }
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    var names: [[UInt8]]
+    init(_ names: [String]) { self.names = names.map { Array($0.utf8) } }
+    init(from decoder: any Decoder) throws {
+      names = try decoder.container(keyedBy: Key.self).allKeys.map { Array($0.stringValue.utf8) }
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Key.self)
+      for name in names { try container.encode(1, forKey: Key(stringValue: String(decoding: name, as: UTF8.self))) }
+    }
+  }
+
+  private struct Members: RecordCodable, Equatable {
+    var recordName = "m"
+    var members: Ordered
+  }
+
+  @Test("of two members of JSON whose names look alike one was lost")
+  func membersByBytes() throws {
+    let value = Members(members: Ordered(["e\u{301}", "\u{E9}"]))
+    #expect(try RecordDecoder().decode(Members.self, from: RecordEncoder().encode(value)) == value)
+  }
 }

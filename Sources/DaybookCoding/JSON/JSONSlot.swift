@@ -1,3 +1,5 @@
+import Daybook
+
 /// A place in the JSON text that is made, filled by whatever containers a type asks for.
 ///
 /// Containers share it, so that one that was handed out for a member may be filled later than its neighbours.
@@ -20,7 +22,7 @@ final class JSONSlot {
   private(set) var elements: [JSONSlot] = []
   /// The elements of an object have these names.
   private var names: [String] = []
-  private var places: [String: Int] = [:]
+  private var places: [ByteText: Int] = [:]
   /// Elements have no order of their own: the text puts them into one.
   var isUnordered = false
 
@@ -57,11 +59,12 @@ final class JSONSlot {
 
   /// The place of a member; a new one when the name was there before, because the last counts.
   func member(_ name: String, isNew: Bool = true) -> JSONSlot {
-    if let place = places[name] {
+    let text = ByteText(name)
+    if let place = places[text] {
       if isNew { elements[place] = JSONSlot(form: form) }
       return elements[place]
     }
-    places[name] = elements.count
+    places[text] = elements.count
     names.append(name)
     return append()
   }
