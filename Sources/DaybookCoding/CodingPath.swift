@@ -7,8 +7,6 @@ final class PathStep {
   let prefix: String
   /// Whether a flattened value has at least one.
   private(set) var hasFields = false
-  /// What is below are the values of a dictionary.
-  var isOfDictionary = false
   /// What is below is a case of an enum, which is found by its field alone.
   var isOfEnum = false
 

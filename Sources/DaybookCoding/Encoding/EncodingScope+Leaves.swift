@@ -277,7 +277,3 @@ extension Optional: ListOfElements {
 /// Sets, whose order is another one each time the program runs: their lists are sorted, so that equal sets are equal fields.
 protocol UnorderedElements {}
 extension Set: UnorderedElements {}
-
-/// Values by keys that are no properties: a key that is not there is gone.
-protocol KeyedElements {}
-extension Dictionary: KeyedElements {}

@@ -340,7 +340,6 @@ final class EncodingScope: CodingScope {
     let encoder = FieldEncoder(self, target)
     if let format = assetFormat(target) { encoder.form = format }
     if value is any UnorderedElements { encoder.isUnordered = true }
-    if value is any KeyedElements { encoder.step.isOfDictionary = true }
     if isFlattened(target), TypeMemory.isOfEnum(value) { encoder.step.isOfEnum = true }
     let wasEncrypted = isEncrypted
     if case .encrypted? = target.rule { isEncrypted = true }
@@ -374,7 +373,13 @@ final class EncodingScope: CodingScope {
 
   private func finish(_ encoder: FieldEncoder, _ result: FieldEncoder.Result, _ target: FieldTarget) throws {
     switch result {
-    case .nothing: try remove(target, mayHaveKeys: true)
+    case .nothing:
+      if isOfDictionary(target) {
+        throw target.error(
+          .unsupportedValue,
+          "A dictionary whose keys are fields has none for nil: leave the key out, or store the dictionary as JSON.")
+      }
+      try remove(target, mayHaveKeys: true)
     case .value(let value):
       if case .reference? = target.rule { try target.checkEffect(on: value) }
       try store(value, target)
@@ -382,11 +387,16 @@ final class EncodingScope: CodingScope {
       let data = Data(text)
       if assetFormat(target) != nil { try store(.asset(Asset(data: data)), target) } else { try store(.bytes(data), target) }
     case .flattened:
-      if target.above?.isOfDictionary ?? false {
+      if isOfDictionary(target) {
         throw target.error(.unsupportedValue, "A dictionary whose values have keys of their own cannot be flattened.")
       }
       try storeMark(of: encoder, target)
     }
+  }
+
+  /// Whether the key is a dictionary's, be it that a type encodes one in its own place: reading asks which keys there are.
+  private func isOfDictionary(_ target: FieldTarget) -> Bool {
+    ObjectIdentifier(type(of: target.key)) == Self.dictionaryKeys
   }
 
   /// Whether the rule says so of a list. Lists of contents are lists of assets.

@@ -143,7 +143,6 @@ final class FieldEncoder: Encoder {
     if !scope.isJSONList(T.self, target), let leaf = try scope.leaf(value, target) { return try set(leaf, of: T.self) }
     if let referred = scope.referred(value, target) { return try set(referred) }
     if value is any UnorderedElements { isUnordered = true }
-    if value is any KeyedElements { step.isOfDictionary = true }
     try scope.checkHidesNothing(value, step)
     try scope.nesting(step) { try value.encode(to: self) }
     if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, target) }
