@@ -60,7 +60,10 @@ struct FieldWriter {
     try record.encryptedValues.set(value, forKey: field)
   }
 
-  mutating func setParent(_ parent: Record.Reference?) { record.parent = parent }
+  mutating func setParent(_ parent: Record.Reference?) {
+    if keepsEqualValues, record.parent == parent { return }
+    record.parent = parent
+  }
 
   var id: Record.ID { record.id }
 

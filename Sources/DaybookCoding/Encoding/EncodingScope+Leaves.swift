@@ -274,6 +274,15 @@ extension Optional: ListOfElements {
   static var elementType: Any.Type { (Wrapped.self as? any ListOfElements.Type)?.elementType ?? Wrapped.self }
 }
 
-/// Sets, whose order is another one each time the program runs: their lists are sorted, so that equal sets are equal fields.
-protocol UnorderedElements {}
-extension Set: UnorderedElements {}
+/// Values whose elements are in another order each time the program runs: their lists are sorted, so that equal values are equal
+/// fields.
+protocol UnorderedElements {
+  /// How many of them belong together.
+  static var groupCount: Int { get }
+}
+extension Set: UnorderedElements { static var groupCount: Int { 1 } }
+/// A dictionary whose keys are no texts is a list of keys, each with its value after it.
+extension Dictionary: UnorderedElements { static var groupCount: Int { 2 } }
+
+/// How many elements of a list belong together where these groups have no order; 0 where the elements have one.
+func unorderedGroupCount<T>(_ type: T.Type) -> Int { (T.self as? any UnorderedElements.Type)?.groupCount ?? 0 }

@@ -339,7 +339,7 @@ final class EncodingScope: CodingScope {
     }
     let encoder = FieldEncoder(self, target)
     if let format = assetFormat(target) { encoder.form = format }
-    if value is any UnorderedElements { encoder.isUnordered = true }
+    encoder.unorderedGroupCount = unorderedGroupCount(T.self)
     if isFlattened(target), TypeMemory.isOfEnum(value) { encoder.step.isOfEnum = true }
     let wasEncrypted = isEncrypted
     if case .encrypted? = target.rule { isEncrypted = true }

@@ -32,8 +32,8 @@ final class FieldEncoder: Encoder {
   private var knownStep: PathStep?
   /// What a value with keys, or a list that is none of a record's, is written as in the end.
   var form = RecordCodingOptions.AssetFormat.json
-  /// The elements come in no order.
-  var isUnordered = false
+  /// So many elements together come in no order; 0 where they have one.
+  var unorderedGroupCount = 0
   /// What an empty list is a list of, when the type tells.
   var emptyList: Record.Value?
 
@@ -85,7 +85,7 @@ final class FieldEncoder: Encoder {
     default: scope.fail(isFilled)
     }
     let slot = JSONSlot(form: form)
-    slot.isUnordered = isUnordered
+    slot.unorderedGroupCount = unorderedGroupCount
     if case .empty = state { state = .json(slot) }
     return JSONSlotEncoder(slot: slot, scope: scope, step: step)
   }
@@ -142,7 +142,8 @@ final class FieldEncoder: Encoder {
     if let number = largeNumber(value) { return try set(integer: number) }
     if !scope.isJSONList(T.self, target), let leaf = try scope.leaf(value, target) { return try set(leaf, of: T.self) }
     if let referred = scope.referred(value, target) { return try set(referred) }
-    if value is any UnorderedElements { isUnordered = true }
+    let groupCount = DaybookCoding.unorderedGroupCount(T.self)
+    if groupCount > 0 { unorderedGroupCount = groupCount }
     try scope.checkHidesNothing(value, step)
     try scope.nesting(step) { try value.encode(to: self) }
     if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, target) }
@@ -169,14 +170,15 @@ final class FieldEncoder: Encoder {
       if let emptyList { return .value(emptyList) }
       return isOfReferences ? .value(.references([])) : .json(Array("[]".utf8))
     }
+    if unorderedGroupCount == 2 { list.sortPairs(in: scope, step) }
     if let values = try list.values(in: scope), let whole = ListValue.list(of: values) {
-      return .value(isUnordered ? whole.sortedList : whole)
+      return .value(unorderedGroupCount == 1 ? whole.sortedList : whole)
     }
     if isOfReferences {
       throw target.error(.unsupportedValue, "A list of references has no room for nil, other values or lists.")
     }
     let slot = JSONSlot(.array, form: form)
-    slot.isUnordered = isUnordered
+    slot.unorderedGroupCount = unorderedGroupCount
     for (index, element) in list.elements.enumerated() {
       slot.append(try element.slot(scope, PathStep(PlainKey(intValue: index), after: step), form: form))
     }

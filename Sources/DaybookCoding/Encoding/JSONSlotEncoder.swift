@@ -85,7 +85,8 @@ extension JSONSlotEncoder: SingleValueEncodingContainer {
     } else if T.self == Asset.self {
       throw noContent
     } else {
-      if value is any UnorderedElements { slot.isUnordered = true }
+      let groupCount = unorderedGroupCount(T.self)
+      if groupCount > 0 { slot.unorderedGroupCount = groupCount }
       try scope.checkHidesNothing(value, step)
       try scope.nesting(step) { try value.encode(to: self) }
       // A type without a single key asks for no container.

@@ -33,6 +33,17 @@ final class ListEncoding {
 
   func append(_ element: Element) { elements.append(element) }
 
+  /// Puts keys and their values, one after the other, into the order that the keys have as JSON.
+  func sortPairs(in scope: EncodingScope, _ step: PathStep) {
+    guard elements.count.isMultiple(of: 2) else { return }
+    let pairs = stride(from: 0, to: elements.count, by: 2).map { place in
+      // A key that JSON cannot hold, a file, stays as it is.
+      (key: (try? elements[place].slot(scope, step, form: .json).text()) ?? [], place: place)
+    }
+    let sorted = pairs.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    elements = sorted.flatMap { elements[$0.place...($0.place + 1)] }
+  }
+
   /// The elements, if all are values of records. Nothing is referred to before that is known.
   func values(in scope: EncodingScope) throws -> [Record.Value]? {
     var hasReferred = false
@@ -106,7 +117,7 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
     if let referred = scope.referred(value, target) { return list.append(.referred(referred, target, of: value)) }
     let element = FieldEncoder(scope, target, isElement: true)
     element.form = encoder.form
-    element.isUnordered = value is any UnorderedElements
+    element.unorderedGroupCount = unorderedGroupCount(T.self)
     try scope.checkHidesNothing(value, element.step)
     try scope.nesting(element.step) { try value.encode(to: element) }
     list.append(try element.element(of: value))

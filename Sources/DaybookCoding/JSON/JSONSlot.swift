@@ -23,8 +23,8 @@ final class JSONSlot {
   /// The elements of an object have these names.
   private var names: [String] = []
   private var places: [ByteText: Int] = [:]
-  /// Elements have no order of their own: the text puts them into one.
-  var isUnordered = false
+  /// Elements have no order of their own, or so many together have none: the text puts them into one. 0 where they have one.
+  var unorderedGroupCount = 0
 
   init(_ content: Content = .empty, form: RecordCodingOptions.AssetFormat = .json) {
     self.content = content
@@ -108,9 +108,11 @@ extension JSONSlot {
 
   private func writeArray(into text: inout [UInt8]) {
     text.append(UInt8(ascii: "["))
-    if isUnordered {
-      let texts = elements.map { $0.text() }.sorted { $0.lexicographicallyPrecedes($1) }
-      text.append(contentsOf: texts.joined(separator: [UInt8(ascii: ",")]))
+    if unorderedGroupCount > 0 {
+      let comma = [UInt8(ascii: ",")]
+      let starts = stride(from: 0, to: elements.count, by: unorderedGroupCount)
+      let texts = starts.map { Array(elements[$0...].prefix(unorderedGroupCount).map { $0.text() }.joined(separator: comma)) }
+      text.append(contentsOf: texts.sorted { $0.lexicographicallyPrecedes($1) }.joined(separator: comma))
     } else {
       for (index, element) in elements.enumerated() {
         if index > 0 { text.append(UInt8(ascii: ",")) }
