@@ -101,4 +101,54 @@ struct FlattenedOwnerTests {
     #expect(try read(Scores(scores: ["a": 1, "b": 2]), flat) == Scores(scores: ["a": 1, "b": 2]))
     #expect(try read(Scores(scores: ["a": 1, "b": nil])) == Scores(scores: ["a": 1, "b": nil]))
   }
+
+  // MARK: rules
+
+  private struct Label: Codable, Equatable { var color: String? }
+
+  private struct Ignoring: RecordCodable {
+    static let fieldRules: [String: FieldRule] = ["label": .ignored]
+    var recordName = "i"
+    var label: Label?
+    var labelColor = "red"
+  }
+
+  private struct Needing: RecordCodable {
+    static let recordType = "Ignoring"
+    static let fieldRules: [String: FieldRule] = ["label": .ignored]
+    var recordName = "i"
+    var label = Label()
+    var labelColor = "red"
+  }
+
+  @Test("an ignored key was read from the fields of another key")
+  func ignored() throws {
+    let options = flat(.snakeCase)
+    let record = try RecordEncoder(options: options).encode(Ignoring(label: Label(color: "blue")))
+    let back = try RecordDecoder(options: options).decode(Ignoring.self, from: record)
+    #expect(back.label == nil && back.labelColor == "red")
+    let error = #expect(throws: RecordCodingError.self) {
+      try RecordDecoder(options: options).decode(Needing.self, from: record)
+    }
+    #expect(error?.code == .keyNotFound && error?.path == ["label"])
+  }
+
+  private struct Cached: RecordEncodable {
+    static let fieldRules: [String: FieldRule] = ["cache": .ignored]
+    enum Keys: CodingKey { case label, cache }
+    enum CacheKeys: CodingKey { case size }
+    var recordName: String { "c" }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode("l", forKey: .label)
+      var cache = container.nestedContainer(keyedBy: CacheKeys.self, forKey: .cache)
+      try cache.encode(3, forKey: .size)
+    }
+  }
+
+  @Test("an ignored key with a container of its own was refused where values are flattened")
+  func ignoredContainer() throws {
+    #expect(try RecordEncoder(options: flat).encode(Cached()).keys == ["label"])
+    #expect(try RecordEncoder().encode(Cached()).keys == ["label"])
+  }
 }

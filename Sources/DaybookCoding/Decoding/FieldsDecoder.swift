@@ -212,10 +212,7 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
     switch scope.meaning(key, above) {
     case .field(let target): return try FieldDecoder(scope, try source(target), target).decode(type)
-    case .systemFields, .recordName, .nothing:
-      let target = FieldTarget(field: key.stringValue, key: key, above: above, rule: nil)
-      let source = try scope.value(key, above).map { DecodingSource.value($0) } ?? .absent
-      return try FieldDecoder(scope, source, target).decode(type)
+    case .systemFields, .recordName, .nothing: return try decoderWithoutField(key).decode(type)
     }
   }
 
@@ -347,7 +344,12 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// The decoder of a key's value.
   private func decoder(_ key: some CodingKey) throws -> any Decoder {
     if case .field(let target) = scope.meaning(key, above) { return FieldDecoder(scope, try source(target), target) }
-    let target = FieldTarget(field: key.stringValue, key: key, above: above, rule: nil)
+    return try decoderWithoutField(key)
+  }
+
+  /// The decoder of a key that is the system's or is ignored: fields that begin as the key does are those of others.
+  private func decoderWithoutField(_ key: some CodingKey) throws -> FieldDecoder {
+    let target = FieldTarget(field: key.stringValue, key: key, above: above, rule: .ignored)
     return FieldDecoder(scope, try scope.value(key, above).map { .value($0) } ?? .absent, target)
   }
 

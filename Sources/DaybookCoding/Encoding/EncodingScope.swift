@@ -368,7 +368,7 @@ final class EncodingScope: CodingScope {
       }
     } catch { fail(error) }
     // Nobody asks what is in it.
-    return FieldEncoder(self, FieldTarget(field: "", key: key, above: above, rule: nil))
+    return FieldEncoder(self, FieldTarget(field: "", key: key, above: above, rule: .ignored))
   }
 
   private func finish(_ encoder: FieldEncoder, _ result: FieldEncoder.Result, _ target: FieldTarget) throws {
