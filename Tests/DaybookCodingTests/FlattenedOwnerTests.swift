@@ -151,4 +151,27 @@ struct FlattenedOwnerTests {
     #expect(try RecordEncoder(options: flat).encode(Cached()).keys == ["label"])
     #expect(try RecordEncoder().encode(Cached()).keys == ["label"])
   }
+
+  private struct Rated: RecordCodable {
+    static let fieldRules: [String: FieldRule] = ["rating": .default(3), "tags": .default(#"{"a": 1}"#)]
+    var recordName = "r"
+    var rating = 0
+    var tags: [String: Int] = [:]
+    init() {}
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      rating = container.contains(.rating) ? try container.decode(Int.self, forKey: .rating) : -1
+      tags = try container.decodeNil(forKey: .tags) ? [:] : container.decode([String: Int].self, forKey: .tags)
+    }
+  }
+
+  @Test("a default was not there for a type that asks for its key, where values are flattened", arguments: [false, true])
+  func defaults(isFlattened: Bool) throws {
+    let options = isFlattened ? flat : .init()
+    let old = try RecordDecoder(options: options).decode(Rated.self, from: Record(type: "Rated"))
+    #expect(old.rating == 3 && old.tags == ["a": 1])
+    var value = Rated()
+    value.tags = ["b": 2]
+    #expect(try read(value, options).tags == ["b": 2])
+  }
 }

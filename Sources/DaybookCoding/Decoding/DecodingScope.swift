@@ -55,7 +55,10 @@ final class DecodingScope: CodingScope {
   private func stored(_ target: FieldTarget) throws -> Record.Value? {
     do throws(DatabaseError) {
       switch target.rule {
-      case nil: return try fields.value(target.field) ?? target.fallback
+      case nil:
+        if let value = try fields.value(target.field) { return value }
+        // A flattened value is there without a field of its key.
+        return target.fallback == nil || isFlattened(target) && hasFields(target) ? nil : target.fallback
       case .encrypted?: return try fields.encryptedValue(target.field)
       case .parent?: return fields.record.parent.map { .reference($0) }
       case .locationText?:
@@ -77,7 +80,7 @@ final class DecodingScope: CodingScope {
     switch meaning(key, above) {
     case .field(let target):
       if case .parent? = target.rule { return fields.record.parent != nil }
-      if isFlattened(target) { return hasFields(target) }
+      if isFlattened(target) { return target.fallback != nil || hasFields(target) }
       if case .encrypted? = target.rule {
         // One that cannot be opened is there: asking for it says why.
         do { return try fields.encryptedValue(target.field) != nil } catch { return true }
