@@ -61,6 +61,78 @@ struct FlattenedOwnerTests {
     var inner: Inner?
   }
 
+  // MARK: nil
+
+  private struct ByHand: RecordCodable, Equatable {
+    struct Home: Codable, Equatable {
+      var street = "s"
+      var zip: Int? = 1
+    }
+    var recordName = "h"
+    var home: Home?
+    var age: Int?
+
+    init(home: Home?) { self.home = home }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(recordName, forKey: .recordName)
+      if let home { try container.encode(home, forKey: .home) } else { try container.encodeNil(forKey: .home) }
+      try container.encodeIfPresent(age, forKey: .age)
+    }
+  }
+
+  @Test("a flattened value came back after its type encoded nil by hand")
+  func nilByHand() throws {
+    for isUpdate in [false, true] {
+      try database.save(ByHand(home: .init()), options: flat)
+      try database.update(Record.ID("h")) { $0["age_group"] = "of a newer version" }
+      if isUpdate {
+        try database.update(ByHand.self, "h", options: flat) { $0.home = nil }
+      } else {
+        try database.save(ByHand(home: nil), options: flat)
+      }
+      #expect(try database.fetch(ByHand.self, "h", options: flat) == ByHand(home: nil))
+      #expect(try database.record(Record.ID("h"))?.keys.filter { $0.hasPrefix("home") } == [])
+      #expect(try database.record(Record.ID("h"))?["age_group"] as String? == "of a newer version")
+    }
+  }
+
+  private class Pet: Codable {
+    var name = "rex"
+    init() {}
+    private enum CodingKeys: CodingKey { case name }
+  }
+
+  private final class Cat: Pet {
+    var chip: Int?
+    override init() { super.init() }
+    private enum CodingKeys: CodingKey { case chip }
+    required init(from decoder: any Decoder) throws {
+      chip = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Int.self, forKey: .chip)
+      try super.init(from: decoder)
+    }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encodeIfPresent(chip, forKey: .chip)
+    }
+  }
+
+  private struct Owner: RecordCodable {
+    static let fieldRules: [String: FieldRule] = ["cat": .flattened]
+    var recordName = "o"
+    var cat: Cat? = Cat()
+  }
+
+  @Test("a flattened object of a subclass came back after it became nil", arguments: [false, true])
+  func subclass(isUpdate: Bool) throws {
+    try database.save(Owner())
+    #expect(try database.fetch(Owner.self, "o")?.cat?.name == "rex")
+    if isUpdate { try database.update(Owner.self, "o") { $0.cat = nil } } else { try database.save(Owner(cat: nil)) }
+    #expect(try database.fetch(Owner.self, "o")?.cat == nil)
+    #expect(try database.record(Record.ID("o"))?.keys == [])
+  }
+
   // MARK: dictionaries
 
   private struct InPlace<Value: Codable & Equatable>: Codable, Equatable {
@@ -173,5 +245,56 @@ struct FlattenedOwnerTests {
     var value = Rated()
     value.tags = ["b": 2]
     #expect(try read(value, options).tags == ["b": 2])
+  }
+
+  // MARK: one field or several
+
+  private struct Two: Codable, Equatable {
+    var text: String?
+    var code: String?
+    enum CodingKeys: CodingKey { case code }
+    init(text: String) { self.text = text }
+    init(code: String) { self.code = code }
+    init(from decoder: any Decoder) throws {
+      if let text = try? decoder.singleValueContainer().decode(String.self) {
+        self.text = text
+      } else {
+        code = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .code)
+      }
+    }
+    func encode(to encoder: any Encoder) throws {
+      if let text {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+      } else {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(code, forKey: .code)
+      }
+    }
+  }
+
+  private struct Ruled: RecordCodable, Equatable {
+    static let fieldRules: [String: FieldRule] = ["two": .flattened]
+    var recordName = "t"
+    var two: Two
+  }
+
+  private struct Unruled: RecordCodable, Equatable {
+    var recordName = "u"
+    var two: Two
+  }
+
+  @Test("the fields of a value that was flattened stayed when it became a text")
+  func becomesText() throws {
+    for (two, fields) in [
+      (Two(code: "c"), ["two_code"]), (Two(text: "t"), ["two"]), (Two(code: "d"), ["two_code"]), (Two(text: "u"), ["two"]),
+    ] {
+      try database.save(Ruled(two: two))
+      #expect(try database.fetch(Ruled.self, "t") == Ruled(two: two))
+      #expect(try database.record(Record.ID("t"))?.keys == fields)
+      try database.save(Unruled(two: two), options: flat)
+      #expect(try database.fetch(Unruled.self, "u", options: flat) == Unruled(two: two))
+      #expect(try database.record(Record.ID("u"))?.keys == fields)
+    }
   }
 }

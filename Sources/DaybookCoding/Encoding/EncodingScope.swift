@@ -289,7 +289,7 @@ final class EncodingScope: CodingScope {
         try fields.remove(target.field)
         if mayHaveKeys, isFlattened(target) {
           let step = step(target.key, after: target.above, prefix: target.field + "_")
-          markFlattened(KeyProbe.keys(of: type, userInfo: userInfo), below: step, isGone: true)
+          markFlattened(keys(of: type), below: step, isGone: true)
         }
       }
     } catch { throw target.error(error) }
@@ -351,7 +351,7 @@ final class EncodingScope: CodingScope {
     if case .json = result, encoder.form != .json {
       result = .value(.asset(Asset(data: try propertyList(value, encoder.form, target))))
     }
-    try finish(encoder, result, target)
+    try finish(encoder, result, target, T.self)
   }
 
   /// The encoder of a field that a type fills when it likes.
@@ -371,7 +371,10 @@ final class EncodingScope: CodingScope {
     return FieldEncoder(self, FieldTarget(field: "", key: key, above: above, rule: .ignored))
   }
 
-  private func finish(_ encoder: FieldEncoder, _ result: FieldEncoder.Result, _ target: FieldTarget) throws {
+  /// - Parameter type: of the value, if that is known.
+  private func finish(
+    _ encoder: FieldEncoder, _ result: FieldEncoder.Result, _ target: FieldTarget, _ type: Any.Type? = nil
+  ) throws {
     switch result {
     case .nothing:
       if isOfDictionary(target) {
@@ -383,8 +386,10 @@ final class EncodingScope: CodingScope {
     case .value(let value):
       if case .reference? = target.rule { try target.checkEffect(on: value) }
       try store(value, target)
+      markNoLongerFlattened(target, type)
     case .json(let text):
       let data = Data(text)
+      markNoLongerFlattened(target, type)
       if assetFormat(target) != nil { try store(.asset(Asset(data: data)), target) } else { try store(.bytes(data), target) }
     case .flattened:
       if isOfDictionary(target) {
@@ -397,6 +402,20 @@ final class EncodingScope: CodingScope {
   /// Whether the key is a dictionary's, be it that a type encodes one in its own place: reading asks which keys there are.
   private func isOfDictionary(_ target: FieldTarget) -> Bool {
     ObjectIdentifier(type(of: target.key)) == Self.dictionaryKeys
+  }
+
+  /// A value that has one field may have been flattened when it was saved before: by its rule, or by an option where its type has
+  /// keys.
+  private func markNoLongerFlattened(_ target: FieldTarget, _ type: Any.Type?) {
+    guard isFlattened(target) else { return }
+    let keys = keys(of: type)
+    if keys == nil, target.rule == nil { return }
+    markFlattened(keys, below: step(target.key, after: target.above, prefix: target.field + "_"), isGone: true)
+  }
+
+  /// The keys of a type's values; nil where that is not known. Of an object there may be those of superclasses, too.
+  private func keys(of type: Any.Type?) -> (any CodingKey.Type)? {
+    type is AnyClass ? nil : KeyProbe.keys(of: type, userInfo: userInfo)
   }
 
   /// Whether the rule says so of a list. Lists of contents are lists of assets.

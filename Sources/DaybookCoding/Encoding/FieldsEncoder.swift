@@ -62,7 +62,8 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { DaybookCoding.codingPath(above) }
 
-  func encodeNil(forKey key: Key) throws { try scope.remove(key, above, mayHaveKeys: false) }
+  /// Nil of a type that is not said: what was there may have been a value with keys.
+  func encodeNil(forKey key: Key) throws { try scope.remove(key, above, mayHaveKeys: true) }
   func encode(_ value: Bool, forKey key: Key) throws { try scope.put(.int(value ? 1 : 0), key, above) }
   func encode(_ value: String, forKey key: Key) throws { try scope.put(.string(value), key, above) }
   func encode(_ value: Double, forKey key: Key) throws {
@@ -92,53 +93,56 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try scope.encode(value, key, above) }
 
+  /// Nil of a type without keys.
+  private func encodeNoLeaf(forKey key: Key) throws { try scope.remove(key, above, mayHaveKeys: false) }
+
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Int?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Int8?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Int16?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Int32?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Int64?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: Int128?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    if let value { try encode(value, forKey: key) } else { try encodeNoLeaf(forKey: key) }
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { return try encode(value, forKey: key) }
