@@ -48,6 +48,12 @@ struct FieldWriter {
     }
   }
 
+  /// Takes back a field that was written, be it plain or encrypted.
+  mutating func takeBack(_ field: String) throws(DatabaseError) {
+    if record[field] as Record.Value? != nil { try record.set(nil, forKey: field) }
+    if record.encryptedValues[field] as Record.Value? != nil { try record.encryptedValues.set(nil, forKey: field) }
+  }
+
   /// Removes what flattened values no longer have.
   mutating func clear(_ flattened: FlattenedFields) throws(DatabaseError) { try flattened.clear(&record, of: record) }
 

@@ -297,4 +297,25 @@ struct FlattenedOwnerTests {
       #expect(try database.record(Record.ID("u"))?.keys == fields)
     }
   }
+
+  private struct Twice: RecordEncodable {
+    enum Keys: CodingKey { case tags, part }
+    var recordName: String { "t" }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(["x": 1, "z": 2], forKey: .tags)
+      try container.encode(["y": 1, "z": 3], forKey: .tags)
+      var first = container.nestedContainer(keyedBy: Keys.self, forKey: .part)
+      try first.encode(1, forKey: .tags)
+      var second = container.nestedContainer(keyedBy: Keys.self, forKey: .part)
+      try second.encode(2, forKey: .part)
+    }
+  }
+
+  @Test("a key that was encoded twice had the keys of both dictionaries where they are flattened")
+  func twice() throws {
+    let record = try RecordEncoder(options: flat).encode(Twice())
+    #expect(record.keys == ["part_part", "part_tags", "tags_y", "tags_z"])
+    #expect(record["tags_z"] as Int? == 3)
+  }
 }

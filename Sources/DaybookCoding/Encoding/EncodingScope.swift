@@ -139,11 +139,12 @@ final class EncodingScope: CodingScope {
   // MARK: places
 
   /// The field of a key; nil when the key has none.
+  /// - Parameter goesOn: what the key had before remains.
   @inline(__always)
-  func field(_ key: some CodingKey, _ above: PathStep?) throws -> FieldTarget? {
+  func field(_ key: some CodingKey, _ above: PathStep?, goesOn: Bool = false) throws -> FieldTarget? {
     switch meaning(key, above) {
     case .field(let target):
-      if mayCollide { try claim(target) }
+      if mayCollide { try claim(target, goesOn: goesOn) }
       return target
     case .systemFields:
       hasSystemFieldsKey = true
@@ -153,14 +154,28 @@ final class EncodingScope: CodingScope {
   }
 
   /// Two paths with one field would overwrite each other.
-  private func claim(_ target: FieldTarget) throws {
+  private func claim(_ target: FieldTarget, goesOn: Bool) throws {
     let path = target.path
-    if let owner = owners.updateValue(path, forKey: target.field), owner != path {
-      throw RecordCodingError(
-        .keyCollision, "Two keys of the value have one field.", path: path,
-        facts: .init(key: target.field, found: owner.joined(separator: ".")))
+    if let owner = owners.updateValue(path, forKey: target.field) {
+      guard owner == path else {
+        throw RecordCodingError(
+          .keyCollision, "Two keys of the value have one field.", path: path,
+          facts: .init(key: target.field, found: owner.joined(separator: ".")))
+      }
+      if !goesOn, flattened != nil { try takeBackFields(below: path) }
     }
     try checkIsFound(target, isOfEnum: target.above?.isOfEnum ?? isOfEnum)
+  }
+
+  /// A key is encoded once more, and the last counts: what a flattened value had there is taken back.
+  private func takeBackFields(below path: [String]) throws {
+    func isBelow(_ other: [String]) -> Bool { other.count > path.count && other.starts(with: path) }
+    pending.removeAll { isBelow($0.target.path) || $0.target.path == path }
+    pendingByField = pendingByField.filter { !isBelow($0.value.target.path) && $0.value.target.path != path }
+    for (field, owner) in owners where isBelow(owner) {
+      owners[field] = nil
+      try fields.takeBack(field)
+    }
   }
 
   // MARK: writing
@@ -357,7 +372,7 @@ final class EncodingScope: CodingScope {
   /// The encoder of a field that a type fills when it likes.
   func pendingEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
     do {
-      if let target = try field(key, above) {
+      if let target = try field(key, above, goesOn: true) {
         if let known = pendingByField[target.field] { return known }
         let encoder = FieldEncoder(self, target)
         pendingByField[target.field] = encoder
