@@ -7,6 +7,8 @@ final class PathStep {
   let prefix: String
   /// Whether a flattened value has at least one.
   private(set) var hasFields = false
+  /// Something below is encoded later than the value itself.
+  var hasPending = false
   /// What is below is a case of an enum, which is found by its field alone.
   var isOfEnum = false
 

@@ -133,6 +133,16 @@ struct FlattenedOwnerTests {
     #expect(try database.record(Record.ID("o"))?.keys == [])
   }
 
+  @Test("a flattened value whose only key became nil in an encoder of its own was read as nil")
+  func nilLater() throws {
+    for note in ["n", nil, "m", nil] {
+      let value = Noted(inner: .init(note: note))
+      try database.save(value)
+      #expect(try database.fetch(Noted.self, "i") == value)
+    }
+    #expect(try database.record(Record.ID("i"))?.keys == ["inner"])
+  }
+
   // MARK: dictionaries
 
   private struct InPlace<Value: Codable & Equatable>: Codable, Equatable {

@@ -27,6 +27,8 @@ final class EncodingScope: CodingScope {
   private(set) var isEncrypted = false
   private var fault: (any Error)?
   private var pending: [Pending] = []
+  /// Flattened values that have no field yet, and something in them that is finished later.
+  private var unmarked: [Pending] = []
   /// Those that were asked for by a key: who asks again goes on with the same one.
   private var pendingByField: [String: FieldEncoder] = [:]
   /// Which path has which field, where two paths could have one.
@@ -70,6 +72,10 @@ final class EncodingScope: CodingScope {
       let next = pending.removeFirst()
       pendingByField[next.target.field] = nil
       try finish(next.encoder, next.encoder.result(), next.target)
+    }
+    for value in unmarked {
+      value.encoder.step.hasPending = false
+      try storeMark(of: value.encoder, value.target)
     }
     if let fault { throw fault }
     if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
@@ -172,6 +178,7 @@ final class EncodingScope: CodingScope {
     func isBelow(_ other: [String]) -> Bool { other.count > path.count && other.starts(with: path) }
     pending.removeAll { isBelow($0.target.path) || $0.target.path == path }
     pendingByField = pendingByField.filter { !isBelow($0.value.target.path) && $0.value.target.path != path }
+    unmarked.removeAll { isBelow($0.target.path) || $0.target.path == path }
     for (field, owner) in owners where isBelow(owner) {
       owners[field] = nil
       try fields.takeBack(field)
@@ -279,7 +286,10 @@ final class EncodingScope: CodingScope {
   /// A flattened value without a single field gets one that says that it is there: else it would be nil.
   private func storeMark(of encoder: FieldEncoder, _ target: FieldTarget) throws {
     target.above?.markFields()
-    if !encoder.step.hasFields { return try store(.int(1), target) }
+    if !encoder.step.hasFields {
+      if encoder.step.hasPending { return unmarked.append(Pending(encoder: encoder, target: target)) }
+      return try store(.int(1), target)
+    }
     do throws(DatabaseError) { try fields.remove(target.field) } catch { throw target.error(error) }
   }
 
@@ -377,7 +387,7 @@ final class EncodingScope: CodingScope {
         let encoder = FieldEncoder(self, target)
         pendingByField[target.field] = encoder
         // It is finished after what it lies in.
-        target.above?.markFields()
+        target.above?.hasPending = true
         pending.append(Pending(encoder: encoder, target: target))
         return encoder
       }
