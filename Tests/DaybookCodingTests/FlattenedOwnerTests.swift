@@ -257,6 +257,60 @@ struct FlattenedOwnerTests {
     #expect(try read(value, options).tags == ["b": 2])
   }
 
+  // MARK: enums
+
+  private enum Shape: Codable, Equatable {
+    case user(name: String), userName(Int)
+  }
+
+  private struct Plain: RecordCodable { var recordName = "s", shape = Shape.user(name: "x") }
+
+  private struct Wrapped: RecordCodable {
+    var recordName = "s"
+    @Kept var shape = Shape.user(name: "x")
+  }
+
+  private struct Explicit: RecordEncodable {
+    enum Keys: CodingKey { case shape }
+    var recordName: String { "s" }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(Shape?.some(.user(name: "x")), forKey: .shape)
+    }
+  }
+
+  private enum Mirrored: Codable, CustomReflectable {
+    case user(name: String)
+    var customMirror: Mirror { Mirror(self, children: ["x": 1]) }
+  }
+
+  private struct Reflecting: RecordCodable { var recordName = "s", shape = Mirrored.user(name: "x") }
+
+  @Test("a case that cannot be told by its key was stored from a wrapper or an optional, or with a mirror of its own")
+  func cases() {
+    let reversed = flat(.custom { "x" + String($0.reversed()) })
+    let codes = [code(Plain(), reversed), code(Wrapped(), reversed), code(Explicit(), reversed), code(Reflecting(), reversed)]
+    #expect(codes == [.invalidKey, .invalidKey, .invalidKey, .invalidKey])
+    let snake = flat(.snakeCase)
+    let spelled = [code(Plain(), snake), code(Wrapped(), snake), code(Explicit(), snake)]
+    #expect(spelled == [.keyCollision, .keyCollision, .keyCollision])
+    #expect(code(Reflecting(), snake) == nil)
+  }
+
+  private enum Figure: RecordCodable, Equatable, CustomReflectable {
+    case circle(radius: Double), square(side: Double)
+    var recordName: String { "f" }
+    var customMirror: Mirror { Mirror(self, children: ["x": 1]) }
+  }
+
+  @Test("an enum with a mirror of its own could not be read after another case was saved")
+  func mirror() throws {
+    for figure in [Figure.circle(radius: 1), .square(side: 2), .circle(radius: 3)] {
+      try database.save(figure)
+      #expect(try database.fetch(Figure.self, "f") == figure)
+    }
+  }
+
   // MARK: one field or several
 
   private struct Two: Codable, Equatable {

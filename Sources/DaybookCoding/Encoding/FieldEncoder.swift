@@ -144,6 +144,8 @@ final class FieldEncoder: Encoder {
     if let referred = scope.referred(value, target) { return try set(referred) }
     let groupCount = DaybookCoding.unorderedGroupCount(T.self)
     if groupCount > 0 { unorderedGroupCount = groupCount }
+    // In the place of a wrapper, or of an optional.
+    if isFlattened, TypeMemory.isOfEnum(value) { step.isOfEnum = true }
     try scope.checkHidesNothing(value, step)
     try scope.nesting(step) { try value.encode(to: self) }
     if isEmptyList, emptyList == nil { emptyList = try scope.emptyList(T.self, target) }
