@@ -311,6 +311,49 @@ struct FlattenedOwnerTests {
     }
   }
 
+  // MARK: keys
+
+  private struct Words: Codable, Equatable {
+    struct Key: CodingKey {
+      let stringValue: String
+      var intValue: Int? { nil }
+      init?(intValue: Int) { nil }
+      init?(stringValue: String) {
+        guard stringValue.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (0x41...0x7A).contains($0) }) else { return nil }
+        self.stringValue = stringValue
+      }
+    }
+    var values: [String: Int]
+    init(_ values: [String: Int]) { self.values = values }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: Key.self)
+      values = [:]
+      for key in container.allKeys { values[key.stringValue] = try container.decode(Int.self, forKey: key) }
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Key.self)
+      for (key, value) in values { try container.encode(value, forKey: Key(stringValue: key)!) }
+    }
+  }
+
+  private struct Counted: RecordCodable, Equatable {
+    var recordName = "w"
+    var words: Words
+  }
+
+  @Test("keys of a type that takes nearly any text were read as others in snake case")
+  func nearlyAnyText() throws {
+    for (key, isFound) in [("home_url", false), ("homeURL", false), ("homeUrl", true), ("a", true)] {
+      let value = Counted(words: Words([key: 1]))
+      if isFound {
+        #expect(try read(value, flat(.snakeCase)) == value)
+      } else {
+        #expect(code(value, flat(.snakeCase)) == .keyCollision)
+      }
+      #expect(try read(value, flat) == value)
+    }
+  }
+
   // MARK: one field or several
 
   private struct Two: Codable, Equatable {

@@ -2,15 +2,18 @@ import Daybook
 
 /// Reading goes by the fields alone: what would not be found again is not written.
 extension EncodingScope {
+  /// A key of a flattened value must not be taken for another one, as it may be where a type takes nearly any text for a key.
   /// - Parameter isOfEnum: the key is that of a case, which decoding does not ask for by its name.
   func checkIsFound(_ target: FieldTarget, isOfEnum: Bool) throws {
     guard options.isField(target.field, below: target.above) else { throw isOfAnotherKey(target) }
-    guard isOfEnum else { return }
+    guard isOfEnum || target.above != nil && !options.hasPlainKeys else { return }
     guard let found = options.keyFound(for: target.key) else {
+      // Other keys are asked for by their names.
+      if !isOfEnum { return }
       throw target.error(
         .invalidKey, "The case is not found by the spelling of its key; the CodingKeys of the enum can be CaseIterable.")
     }
-    if found.stringValue != target.key.stringValue { throw isOfAnotherKey(target) }
+    if !UTF8Order.equal(found.stringValue, target.key.stringValue) { throw isOfAnotherKey(target) }
   }
 
   private func isOfAnotherKey(_ target: FieldTarget) -> RecordCodingError {
