@@ -17,19 +17,26 @@ import DaybookEngine
   static let leastFieldCount = 32
   /// A body without a shape has none with fewer fields: making one takes as long as some ten searches.
   static let leastSpelledFieldCount = 1024
+  /// Keys of which one finds so many slots taken are of a forged file: with each of them the next takes longer.
+  private static let mostProbes = 64
   private static let headerByteCount = 8
 
   private let base: UnsafeMutableRawPointer
+  /// All rows are in it.
+  private let isWhole: Bool
 
-  /// The index of a body that the log has spelled out; nil where it has too few fields.
+  /// The index of a body that the log has spelled out; nil where it has too few fields, and where keys meet too often.
   @inline(__always)
   convenience init?(spelled view: ByteView, _ layout: RecordBody.Layout) {
     if layout.fieldCount < FieldIndex.leastSpelledFieldCount { return nil }
-    self.init(view.slice(layout.fieldsStart..<layout.valuesStart))
+    self.init(view.slice(layout.fieldsStart..<layout.valuesStart), mostProbes: FieldIndex.mostProbes)
+    if !isWhole { return nil }
   }
 
-  /// - Parameter table: field count, rows and keys, as the fields of a spelled body begin with them.
-  init(_ table: ByteView) {
+  /// - Parameters:
+  ///   - table: field count, rows and keys, as the fields of a spelled body begin with them.
+  ///   - mostProbes: where a key finds more slots taken, it ends.
+  init(_ table: ByteView, mostProbes: Int = .max) {
     let count = Int(table.uint16(at: 0))
     var bits = 1
     while 1 << bits < 2 * count { bits += 1 }
@@ -44,14 +51,24 @@ import DaybookEngine
     let starts = unsafe slots + slotByteCount
     let heap = 2 + RecordBody.tableStride * count
     var start = 0
+    var isWhole = true
     for row in 0..<count {
       let end = start + Int(table[2 + RecordBody.tableStride * row + 1])
       unsafe starts.storeBytes(of: UInt32(truncatingIfNeeded: start), toByteOffset: 4 * row, as: UInt32.self)
       var slot = Int(FieldIndex.hash(table.slice(heap + start..<heap + end)) &>> shift)
-      while unsafe slots.load(fromByteOffset: 2 * slot, as: UInt16.self) != 0 { slot = (slot + 1) & (1 << bits - 1) }
+      var probes = 0
+      while unsafe slots.load(fromByteOffset: 2 * slot, as: UInt16.self) != 0 {
+        slot = (slot + 1) & (1 << bits - 1)
+        probes += 1
+      }
+      if probes > mostProbes {
+        isWhole = false
+        break
+      }
       unsafe slots.storeBytes(of: UInt16(truncatingIfNeeded: row + 1), toByteOffset: 2 * slot, as: UInt16.self)
       start = end
     }
+    self.isWhole = isWhole
   }
 
   deinit { unsafe base.deallocate() }
@@ -59,7 +76,7 @@ import DaybookEngine
   /// What `row(of:…)` takes; valid as long as the index.
   var address: UInt { unsafe UInt(bitPattern: base) }
 
-  /// The first and the last eight bytes, which may be the same ones.
+  /// The first and the last eight bytes, which may be the same ones, and what is between them.
   @inline(__always)
   private static func hash(_ key: ByteView) -> UInt64 {
     let count = key.count
@@ -69,6 +86,11 @@ import DaybookEngine
       mix ^= UTF8Order.word(of: key) &<< 8
     } else {
       mix ^= key.uint64(at: 0) &* 0xC2B2_AE3D_27D4_EB4F
+      var offset = 8
+      while offset < count &- 8 {
+        mix = (mix &<< 31 | mix &>> 33) ^ key.uint64(at: offset) &* 0xC2B2_AE3D_27D4_EB4F
+        offset &+= 8
+      }
       mix = (mix &<< 31 | mix &>> 33) ^ key.uint64(at: count &- 8)
     }
     mix = (mix ^ mix &>> 32) &* 0x9E37_79B9_7F4A_7C15

@@ -120,8 +120,9 @@ import DaybookEngine
     unsafe self.base = base
   }
 
-  init(copying view: ByteView, layout: Layout, services: RecordServices? = nil) {
-    let index = FieldIndex(spelled: view, layout)
+  /// - Parameter isIndexed: a body of very many fields gets an index: it is read, not written or checked.
+  init(copying view: ByteView, layout: Layout, services: RecordServices? = nil, isIndexed: Bool = false) {
+    let index = isIndexed ? FieldIndex(spelled: view, layout) : nil
     let start = index == nil ? 0 : Self.addressByteCount
     storage = Self.makeStorage(byteCount: start + Layout.byteCount + view.count, services: services, index: index)
     var layout = layout
@@ -198,7 +199,7 @@ import DaybookEngine
 
   init(stored view: ByteView, _ shapes: ShapeTable, services: RecordServices?) throws(BodyFault) {
     guard PackedBody.isPacked(view) else {
-      try self.init(trusted: view, services: services)
+      self.init(copying: view, layout: try Self.layout(of: view), services: services, isIndexed: true)
       return
     }
     let packed = try PackedBody(view, in: shapes)

@@ -125,7 +125,7 @@ import DaybookEngine
       let layout = try RecordBody.layout(of: stored)
       if layout.fieldCount >= FieldIndex.leastSpelledFieldCount {
         lastByteCount = 0
-        return RecordBody(copying: stored, layout: layout, services: services)
+        return RecordBody(copying: stored, layout: layout, services: services, isIndexed: true)
       }
       let target = unsafe room(for: layout)
       // Safe: the layout has the count of these bytes.
