@@ -32,6 +32,8 @@ enum ForeignInput {
   static func fault(in bytes: [UInt8], name: String?, hasFormat: Bool) -> ToolError? {
     let name = name ?? "the input"
     for binary in binaries where bytes.starts(with: binary.start) {
+      // A header of one column may be called so.
+      if binary.start == Array("Daybook\n".utf8), !bytes.contains(0) { continue }
       return ToolError(.malformedInput, "\(name) is \(binary.what), not JSON or CSV.", advice: binary.advice)
     }
     if hasFormat { return nil }

@@ -46,9 +46,7 @@ struct Importer {
   private func surveyCSV(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {
     var reader = CSVReader(source, delimiter: options.delimiter)
     guard try reader.next() else { return .empty }
-    if reader.cellCount == 1, let other = reader.delimiter.alternative(in: reader.text(0)) {
-      try tellOfOneColumn(reader, other)
-    }
+    if reader.cellCount == 1 { try tellOfOneColumn(reader, reader.delimiter.alternatives(in: reader.text(0))) }
     // Each column costs memory for its kinds and its key before the first row is read.
     guard reader.cellCount <= Self.maximumColumnCount else {
       throw ToolError.badRow(
@@ -66,9 +64,11 @@ struct Importer {
 
   /// One column is mostly a table of another delimiter. A header and a first row that it splits are saved as such only where an
   /// option, or the input, says that it is not meant.
-  private func tellOfOneColumn(_ header: CSVReader, _ other: Delimiter) throws {
+  private func tellOfOneColumn(_ header: CSVReader, _ others: [Delimiter]) throws {
+    let splitting = others.first { splits(at: $0) }
+    guard let other = splitting ?? others.first else { return }
     let column = ShownText.escaped(String(header.text(0).prefix(60)))
-    if !header.delimiter.isNamed, splits(at: other) {
+    if !header.delimiter.isNamed, splitting != nil {
       throw ToolError.badRow(
         line: header.line, "the input has one column, \(column), and a \(other.name) splits it and the first row.",
         advice: "--delimiter \(other.name) splits them, --delimiter \(header.delimiter.name) imports one column.")
@@ -159,7 +159,7 @@ struct Importer {
         let lost = (error as? DatabaseError)?.code == .outcomeUnknown ? "" : "; of the transaction that failed nothing was"
         throw ToolError(
           problem.status, problem.message,
-          advice: [problem.advice, "\(durable.rowCount) rows before it were saved\(lost)."].compactMap { $0 }
+          advice: [problem.advice, "\(durable.importedCount) rows before it were saved\(lost)."].compactMap { $0 }
             .joined(separator: " "))
       }
       if session.report.rowCount > durable.rowCount { try acknowledge(session.report.rowCount) }

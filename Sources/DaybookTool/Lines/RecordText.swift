@@ -69,7 +69,7 @@ enum RecordText {
   private static func bytes(_ content: Data) -> String {
     let size = size(content.count)
     guard content.first == UInt8(ascii: "{") || content.first == UInt8(ascii: "["),
-      let text = String(data: content, encoding: .utf8), (try? JSONParser.parse(text)) != nil
+      let text = String(validating: content, as: UTF8.self), (try? JSONParser.parse(text)) != nil
     else { return size }
     return "\(size), \(text.prefix(longestJSON))\(text.count > longestJSON ? "…" : "")"
   }

@@ -62,9 +62,9 @@ struct Delimiter: Equatable {
     }
   }
 
-  /// What the only cell of a header may have been meant to be split at; nil when there is nothing of the kind in it.
-  func alternative(in header: String) -> Delimiter? {
+  /// What the only cell of a header may have been meant to be split at.
+  func alternatives(in header: String) -> [Delimiter] {
     [Self.semicolon, Self.tab, Delimiter(byte: UInt8(ascii: "|")), Self.comma]
-      .first { $0.byte != byte && header.utf8.contains($0.byte) }
+      .filter { $0.byte != byte && header.utf8.contains($0.byte) }
   }
 }
