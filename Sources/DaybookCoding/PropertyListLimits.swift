@@ -7,17 +7,17 @@
 /// Looks at a property list before the system's decoder does, which follows whatever depth it has until the stack ends, and makes what
 /// is referred to many times many times.
 ///
-/// A list may be as deep as JSON may be, and amount to `rate` times its bytes: each object that a decoder would make counts 64 bytes
-/// and its content, once for each reference to it. Nothing is decoded here, and what is no sound list is left for the decoder to refuse.
+/// A list may be as deep as JSON may be. What it has counts once for each reference to it: no more objects than twice its bytes, because
+/// writers share texts, numbers, dates and bytes, and no lists; and of their bytes no more than 256 times as many. Nothing is decoded
+/// here, and what is no sound list is left for the decoder to refuse.
 package struct PropertyListLimits {
   package struct Fault: Error {
     package let reason: String
   }
 
   private static let maximumDepth = 128
-  private static let objectByteCount: UInt64 = 64
-  private static let rate: UInt64 = 128
-  private static let leastLimit: UInt64 = 16 << 20
+  private static let rate: UInt64 = 256
+  private static let leastByteLimit: UInt64 = 256 << 20
 
   /// - Throws: a fault for one that is too deep, or that amounts to too much.
   package static func check(_ data: Data) throws(Fault) {
@@ -76,7 +76,15 @@ package struct PropertyListLimits {
   private struct BinaryList {
     private enum State {
       case unseen, open
-      case known(weight: UInt64, height: Int)
+      case known(Weight)
+    }
+
+    /// What an object amounts to.
+    private struct Weight {
+      var objectCount: UInt64 = 1
+      var byteCount: UInt64
+      /// How many levels it has.
+      var height = 1
     }
 
     private let bytes: [UInt8]
@@ -85,7 +93,8 @@ package struct PropertyListLimits {
     private let top: Int
     private let table: Int
     private var states: [State]
-    private let limit: UInt64
+    private let objectLimit: UInt64
+    private let byteLimit: UInt64
 
     /// Nil for one whose last bytes say nothing that could be.
     init?(_ bytes: [UInt8]) {
@@ -102,7 +111,8 @@ package struct PropertyListLimits {
       self.top = top
       self.table = table
       states = Array(repeating: .unseen, count: count)
-      limit = max(PropertyListLimits.leastLimit, UInt64(bytes.count) * PropertyListLimits.rate)
+      objectLimit = 2 * UInt64(bytes.count)
+      byteLimit = max(PropertyListLimits.leastByteLimit, UInt64(bytes.count) * PropertyListLimits.rate)
     }
 
     private static func number(_ bytes: [UInt8], _ offset: Int, _ count: Int) -> Int? {
@@ -113,32 +123,32 @@ package struct PropertyListLimits {
 
     mutating func check() throws(Fault) { _ = try visit(top, depth: 1) }
 
-    /// What an object amounts to, and how many levels it has.
-    private mutating func visit(_ object: Int, depth: Int) throws(Fault) -> (weight: UInt64, height: Int) {
+    private mutating func visit(_ object: Int, depth: Int) throws(Fault) -> Weight {
       let tooDeep = Fault(reason: "values are nested deeper than \(PropertyListLimits.maximumDepth)")
-      if case .known(let weight, let height) = states[object] {
-        if depth + height > PropertyListLimits.maximumDepth + 1 { throw tooDeep }
-        return (weight, height)
+      if case .known(let weight) = states[object] {
+        if depth + weight.height > PropertyListLimits.maximumDepth + 1 { throw tooDeep }
+        return weight
       }
       if case .open = states[object] { throw Fault(reason: "a value lies in itself") }
       if depth > PropertyListLimits.maximumDepth { throw tooDeep }
       states[object] = .open
-      var weight = PropertyListLimits.objectByteCount
-      var height = 1
       let content = content(of: object)
-      weight += UInt64(content.byteCount)
+      var weight = Weight(byteCount: UInt64(content.byteCount))
       for index in 0..<content.referenceCount {
         guard
           let other = Self.number(bytes, content.start + index * referenceByteCount, referenceByteCount),
           other < states.count
         else { break }
         let part = try visit(other, depth: depth + 1)
-        weight += part.weight
-        height = max(height, part.height + 1)
-        if weight > limit { throw Fault(reason: "few bytes amount to more than \(limit)") }
+        weight.objectCount += part.objectCount
+        weight.byteCount += part.byteCount
+        weight.height = max(weight.height, part.height + 1)
+        if weight.objectCount > objectLimit || weight.byteCount > byteLimit {
+          throw Fault(reason: "few bytes amount to too many")
+        }
       }
-      states[object] = .known(weight: weight, height: height)
-      return (weight, height)
+      states[object] = .known(weight)
+      return weight
     }
 
     /// How many bytes the content of an object has, and where it has how many references to others.

@@ -79,7 +79,7 @@ extension ReadyValues where T: RecordDecodable {
   func refresh(_ value: inout T, _ index: Int, _ saved: Record) {
     // Only assets are others once they are stored. A value that cannot be decoded, now or from what was encoded, stays as it is.
     let decoder = RecordDecoder(options: options)
-    if withAssets.contains(index), !made.records[index].editedAssets.isEmpty,
+    if withAssets.contains(index), made.records[index].editedAssets.contains(where: { !$0.isStored }),
       (try? decoder.decode(T.self, from: made.records[index])) != nil,
       let decoded = try? decoder.decode(T.self, from: saved)
     {

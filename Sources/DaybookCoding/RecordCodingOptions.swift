@@ -125,8 +125,8 @@ public struct RecordCodingOptions: Sendable {
 public enum FieldRule: Sendable {
   /// It does not, and decodes as absent.
   case ignored
-  /// Bytes in the record: JSON with sorted keys, for lists and values with keys. On a text, a number, a date or bytes it is refused,
-  /// also on a type that encodes itself as one.
+  /// Bytes in the record: JSON with sorted keys, for lists and values with keys. On a text, a number, a date, bytes or an enum with
+  /// raw values it is refused; a type that is one of them at times, and JSON at others, is stored as what it is.
   case json
   /// A field for each of its keys.
   case flattened

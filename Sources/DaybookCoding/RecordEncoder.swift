@@ -83,7 +83,7 @@ public struct RecordEncoder: Sendable {
       fields, shared, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
     let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)
     if !rules.isEmpty, memory.map({ !$0.areKnownToHaveKeys }) ?? true {
-      scope.ruleCheck = try RuleCheck(Array(rules.keys), recordType: T.recordType, recordNameKey: own.recordNameKey)
+      scope.ruleCheck = try RuleCheck(RuleCheck.checked(rules), recordType: T.recordType, recordNameKey: own.recordNameKey)
     }
     do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
     if scope.areRulesComplete { memory?.haveKeys() }

@@ -52,7 +52,7 @@ struct PropertyListTests {
     var book = Book()
     book.loans = [Loan(), Loan(note: "a", notes: ["b", nil], numbers: ["c": 1])]
     let record = try RecordEncoder(options: options(format)).encode(book)
-    #expect(record["shelf"] == "lower" && record["maybe"] == "upper" && record["shelves"] == ["upper"])
+    #expect(record["shelf"] == "lower" && record["maybe"] == "upper" && record["shelves"] as Asset? != nil)
     #expect(record["loan"] as Asset? != nil && record["loans"] as Asset? != nil && record["pairs"] as Asset? != nil)
     #expect(try RecordDecoder(options: options(format)).decode(Book.self, from: record) == book)
   }

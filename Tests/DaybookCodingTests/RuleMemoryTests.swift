@@ -190,4 +190,39 @@ struct RuleMemoryTests {
     #expect(try RecordDecoder(options: options).decode(Work.self, from: record) == work)
     #expect(try !RecordEncoder().encodeGraph(Work()).contains { hasSecret($0) })
   }
+
+  struct Vault: RecordEncodable {
+    enum Keys: String, CodingKey { case secret }
+    enum Inner: String, CodingKey { case owner }
+    static let fieldRules: [String: FieldRule] = ["secret": .encrypted]
+    var recordName: String { "v" }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      var secret = container.nestedContainer(keyedBy: Inner.self, forKey: .secret)
+      try secret.encode(Writer(), forKey: .owner)
+    }
+  }
+
+  final class Kitten: Animal {
+    enum KittenKeys: String, CodingKey { case toy }
+    override class var fieldRules: [String: FieldRule] { ["super": .ignored] }
+    override init() { super.init() }
+    required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: KittenKeys.self)
+      try container.encode("mouse", forKey: .toy)
+      try super.encode(to: container.superEncoder())
+    }
+  }
+
+  @Test("what lies under an encrypted or ignored key passes, however it is encoded")
+  func hiddenPlaces() throws {
+    let record = try RecordEncoder().encode(Vault())
+    #expect(!hasSecret(record) && record.encryptedValues.keys == ["secret"])
+    var options = RecordCodingOptions()
+    options.rules = ["writer": .flattened, "writer.pin": .ignored]
+    #expect(try !hasSecret(RecordEncoder(options: options).encode(Work())))
+    #expect(try RecordEncoder().encode(Kitten()).keys == ["toy"])
+  }
 }

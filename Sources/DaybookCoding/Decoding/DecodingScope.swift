@@ -55,10 +55,7 @@ final class DecodingScope: CodingScope {
   private func stored(_ target: FieldTarget) throws -> Record.Value? {
     do throws(DatabaseError) {
       switch target.rule {
-      case nil:
-        if let value = try fields.value(target.field) { return value }
-        // A flattened value is there without a field of its key.
-        return target.fallback == nil || isFlattened(target) && hasFields(target) ? nil : target.fallback
+      case nil: return try fields.value(target.field) ?? target.fallback
       case .encrypted?: return try fields.encryptedValue(target.field)
       case .parent?: return fields.record.parent.map { .reference($0) }
       case .locationText?:
@@ -73,6 +70,14 @@ final class DecodingScope: CodingScope {
       throw RecordCodingError(
         .database, "The field cannot be read.", path: base + target.path, facts: error.facts, cause: error)
     }
+  }
+
+  /// Whether a flattened value is there by fields of its own, so that the default of its key is not meant.
+  func hasOnlyFieldsBelow(_ target: FieldTarget) -> Bool {
+    guard target.fallback != nil, isFlattened(target), (fields.record[target.field] as Record.Value?) == nil else {
+      return false
+    }
+    return hasFields(target)
   }
 
   /// Whether there is a value for a key.

@@ -16,6 +16,8 @@ struct FieldDecoder: Decoder {
   private let flattened: PathStep?
   /// What an error says where there is nothing.
   private let absence: String
+  /// A type asks for the value in its own place, maybe in one way after the other.
+  private var isTried = false
 
   init(
     _ scope: DecodingScope, _ source: DecodingSource, _ target: FieldTarget, isElement: Bool = false,
@@ -63,7 +65,11 @@ struct FieldDecoder: Decoder {
     return ListDecoding(source: .json(elements), count: elements.count, decoder: self, step: step())
   }
 
-  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    var container = self
+    container.isTried = true
+    return container
+  }
 
   /// The JSON that the field has, or the part of it that this is.
   private func json(expecting type: Any.Type) throws -> JSON {
@@ -74,15 +80,17 @@ struct FieldDecoder: Decoder {
     case .json(let json): return json
     case .value(.bytes(let data)): return try json(of: data)
     case .value(.asset(let asset)): return try json(of: content(of: asset))
-    // As the tool imports it: text begins as such a value does, or it is none.
-    case .value(.string(let text)) where Self.beginsAsJSON(text): return try json(of: Data(text.utf8))
     case .value: throw mismatch(type)
     }
   }
 
-  private static func beginsAsJSON(_ text: String) -> Bool {
+  /// The JSON that an import keeps as text, where a type asks for keys or a list and nothing else. One that tries several ways gets
+  /// the text as it is.
+  private func json(ofTextAfter error: DecodingError) -> JSON? {
+    guard !isElement, !isTried, case .typeMismatch = error, case .value(.string(let text)) = source else { return nil }
     let first = text.utf8.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
-    return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return nil }
+    return try? JSONReader.read(Array(text.utf8))
   }
 
   private func json(of data: Data) throws -> JSON {
@@ -192,6 +200,7 @@ struct FieldDecoder: Decoder {
       if case .asset(let asset) = value, let result = try propertyList(asset, type) { return result }
     }
     do { return try scope.nesting(step()) { try T(from: self) } } catch let error as DecodingError {
+      if let json = json(ofTextAfter: error) { return try FieldDecoder(scope, .json(json), target).decode(type) }
       guard case .dataCorrupted = error, let fallback = (T.self as? any RecordEnum.Type)?.anyFallback as? T else {
         throw error
       }

@@ -211,13 +211,22 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       }
     }
     switch scope.meaning(key, above) {
-    case .field(let target): return try FieldDecoder(scope, try source(target), target).decode(type)
+    case .field(let target): return try FieldDecoder(scope, try source(target, of: type), target).decode(type)
     case .systemFields, .recordName, .nothing: return try decoderWithoutField(key).decode(type)
     }
   }
 
   private func source(_ target: FieldTarget) throws -> DecodingSource {
-    try scope.value(target).map { .value($0) } ?? .absent
+    if scope.hasOnlyFieldsBelow(target) { return .absent }
+    return try scope.value(target).map { .value($0) } ?? .absent
+  }
+
+  /// The same for a type; fields that begin like a single value's are those of others.
+  private func source<T>(_ target: FieldTarget, of type: T.Type) throws -> DecodingSource {
+    let isSingle =
+      target.fallback != nil
+      && (FieldDecoder.isLeaf(type) || T.self is any RawRepresentable.Type || T.self is any RecordValueConvertible.Type)
+    return isSingle ? try scope.value(target).map { .value($0) } ?? .absent : try source(target)
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
@@ -328,9 +337,8 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Fields that begin with the key may be those of a value under it, or of another key: a value of which there is neither a
   /// field nor the mark is not there.
   private func flattenedIfPresent<T: Decodable>(_ type: T.Type, _ target: FieldTarget) throws -> T? {
-    guard try scope.value(target) == nil else {
-      return try FieldDecoder(scope, try source(target), target).decode(type)
-    }
+    let source = try source(target, of: type)
+    if case .value = source { return try FieldDecoder(scope, source, target).decode(type) }
     guard scope.hasFields(target) else { return nil }
     let step = PathStep(target.key, after: target.above, prefix: target.field + "_")
     do {

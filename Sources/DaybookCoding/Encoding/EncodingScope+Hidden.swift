@@ -6,17 +6,26 @@ extension EncodingScope {
   /// Asked of each value that encodes itself, so that types which are no records are remembered.
   func checkHidesNothing<T>(_ value: T, _ step: PathStep?) throws {
     let type: Any.Type = Swift.type(of: value)
-    if isEncrypted || TypeMemory.isKnownToBeNoRecord(type) { return }
+    if TypeMemory.isKnownToBeNoRecord(type) { return }
     guard let record = type as? any RecordEncodable.Type else { return TypeMemory.isNoRecord(type) }
     for (key, rule) in record.fieldRules {
       guard case .encrypted = rule else { continue }
       let path = pathTexts(step) + [key]
-      // A flattened value has a field for each key, and the type around it may encrypt that.
-      if case .encrypted? = rules[path.joined(separator: ".")] { continue }
+      if isHidden(path) { continue }
       throw RecordCodingError(
         .unsupportedValue,
         "The type encrypts this property in records of its own, and within another value it would be plain: make the value a reference, or encrypt the key that it is under.",
         path: path)
+    }
+  }
+
+  /// Whether a rule of the type around encrypts a key on the way, whole, or that of a flattened value; or leaves it out.
+  private func isHidden(_ path: [String]) -> Bool {
+    path.indices.contains { last in
+      switch rules[path[...last].joined(separator: ".")] {
+      case .encrypted?, .ignored?: true
+      default: false
+      }
     }
   }
 }

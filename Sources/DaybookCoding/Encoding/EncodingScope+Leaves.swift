@@ -25,6 +25,8 @@ extension EncodingScope {
       return try reference(Record.Reference(same(value, as: Record.ID.self), action: action(target)), target)
     }
     if let list = try list(value, target) { return list }
+    // What is in it is treated as what it is, in its place.
+    if T.self is any OptionalValue.Type { return nil }
     guard let convertible = value as? any RecordValueConvertible else { return nil }
     let converted: Record.Value
     do throws(DatabaseError) { converted = try convertible.checkedRecordValue() } catch {

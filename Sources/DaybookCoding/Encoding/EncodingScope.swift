@@ -23,8 +23,6 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
   var hasAssets = false
-  /// What is encoded now goes into an encrypted field, whole.
-  private(set) var isEncrypted = false
   private var fault: (any Error)?
   private var pending: [Pending] = []
   /// Flattened values that have no field yet, and something in them that is finished later.
@@ -366,17 +364,28 @@ final class EncodingScope: CodingScope {
     if let format = assetFormat(target) { encoder.form = format }
     encoder.unorderedGroupCount = unorderedGroupCount(T.self)
     if isFlattened(target), TypeMemory.isOfEnum(value) { encoder.step.isOfEnum = true }
-    let wasEncrypted = isEncrypted
-    if case .encrypted? = target.rule { isEncrypted = true }
-    defer { isEncrypted = wasEncrypted }
     try checkHidesNothing(value, encoder.step)
     try nesting(encoder.step) { try value.encode(to: encoder) }
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
     var result = try encoder.result()
-    if case .json = result, encoder.form != .json {
+    if encoder.form != .json, Self.isOfForm(result) {
       result = .value(.asset(Asset(data: try propertyList(value, encoder.form, target))))
     }
+    if case .json? = target.rule, case .value(let single) = result, T.self is any RawRepresentable.Type {
+      try target.checkEffect(on: single, of: T.self)
+    }
     try finish(encoder, result, target, T.self)
+  }
+
+  /// Whether a value becomes a property list where the option says so: with keys, and as a list of what a record has no list type for,
+  /// which may be longer than a record.
+  private static func isOfForm(_ result: FieldEncoder.Result) -> Bool {
+    switch result {
+    case .json: true
+    case .value(.references), .value(.assets): false
+    case .value(let value): value.elementCount != nil
+    case .nothing, .flattened: false
+    }
   }
 
   /// The encoder of a field that a type fills when it likes.
@@ -402,7 +411,7 @@ final class EncodingScope: CodingScope {
   ) throws {
     switch result {
     case .nothing:
-      if isOfDictionary(target) {
+      if target.above != nil, isOfDictionary(target) {
         throw target.error(
           .unsupportedValue,
           "A dictionary whose keys are fields has none for nil: leave the key out, or store the dictionary as JSON.")
@@ -468,8 +477,13 @@ final class EncodingScope: CodingScope {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = format == .binaryPropertyList ? .binary : .xml
     for (key, value) in options.userInfo { encoder.userInfo[key] = value }
-    do { return try encoder.encode(value) } catch {
+    let data: Data
+    do { data = try encoder.encode(value) } catch {
       throw target.error(.unsupportedValue, "The value cannot be written as a property list.", cause: error)
     }
+    do throws(PropertyListLimits.Fault) { try PropertyListLimits.check(data) } catch {
+      throw target.error(.tooLarge, "The property list would not be read again: \(error.reason).")
+    }
+    return data
   }
 }

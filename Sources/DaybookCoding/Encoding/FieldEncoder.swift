@@ -119,7 +119,10 @@ final class FieldEncoder: Encoder {
   fileprivate func set(_ value: Record.Value?, of type: Any.Type = Any.self) throws {
     guard case .empty = state else { throw isFilled }
     // The rule of a list is for the list.
-    if let value, target.rule != nil, !isElement { try target.checkEffect(on: value, of: type) }
+    if let value, target.rule != nil, !isElement {
+      // A type that is JSON may be a single value at times; of an asset a size is promised.
+      if case .json? = target.rule {} else { try target.checkEffect(on: value, of: type) }
+    }
     state = value.map { .value($0) } ?? .removed
   }
 

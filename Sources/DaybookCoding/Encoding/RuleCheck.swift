@@ -29,6 +29,14 @@ final class RuleCheck {
     }
   }
 
+  /// The rules that need a key: of a superclass that is left out nothing is stored, whether it is asked for or not.
+  static func checked(_ rules: [String: FieldRule]) -> [String] {
+    rules.compactMap { key, rule in
+      if case .ignored = rule, key == PlainKey.superKey.stringValue { return nil }
+      return key
+    }
+  }
+
   /// A value asked for a container whose keys are fields.
   func seeKeys(_ type: any CodingKey.Type, of step: PathStep?) {
     keyTypes[pathTexts(step).joined(separator: "."), default: []].append(type)

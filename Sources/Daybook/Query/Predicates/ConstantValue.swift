@@ -17,7 +17,7 @@ enum ConstantValue {
     case let ids as [UUID] where type(of: constant) == [UUID].self: return .strings(ids.map(\.uuidString))
     case is Decimal: throw decimal(expression, translation)
     case _ where type(of: constant) == [Decimal].self: throw decimal(expression, translation)
-    case let url as URL where url.isFileURL:
+    case _ where isFile(constant):
       throw translation.refusal(expression, "The file of a URL is an asset in a record, which a predicate does not compare.")
     // In a record the elements have an order that the constant does not have.
     case is any SetAlgebra where !(constant is any RawRepresentable): break
@@ -28,6 +28,12 @@ enum ConstantValue {
     throw translation.refusal(expression, "A query has no values of the type of a constant in the predicate.").adding {
       $0.found = "\($0.found ?? "") of \(type(of: constant))"
     }
+  }
+
+  private static func isFile(_ constant: Any) -> Bool {
+    if let url = constant as? URL { return url.isFileURL }
+    // An empty list of anything is one of URLs to a cast.
+    return (constant as? [URL])?.contains(where: \.isFileURL) ?? false
   }
 
   private static func decimal<E: PredicateExpression>(
