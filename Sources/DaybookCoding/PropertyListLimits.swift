@@ -123,6 +123,7 @@ package struct PropertyListLimits {
 
     mutating func check() throws(Fault) { _ = try visit(top, depth: 1) }
 
+    /// What an object amounts to, with all that it refers to.
     private mutating func visit(_ object: Int, depth: Int) throws(Fault) -> Weight {
       let tooDeep = Fault(reason: "values are nested deeper than \(PropertyListLimits.maximumDepth)")
       if case .known(let weight) = states[object] {
@@ -144,7 +145,7 @@ package struct PropertyListLimits {
         weight.byteCount += part.byteCount
         weight.height = max(weight.height, part.height + 1)
         if weight.objectCount > objectLimit || weight.byteCount > byteLimit {
-          throw Fault(reason: "few bytes amount to too many")
+          throw Fault(reason: "few bytes amount to too many values")
         }
       }
       states[object] = .known(weight)

@@ -160,9 +160,6 @@ extension Asset {
   /// The 32 bytes of the SHA-256; nil until saved.
   package var digest: [UInt8]? { storage.digest }
 
-  /// Whether the content is in a file of the caller, which may be gone after the save.
-  package var isOfCaller: Bool { if case .file = storage.source { true } else { false } }
-
   /// Whether the content has its name: saved already, or about to be.
   package var isStored: Bool { storage.digest != nil }
 
