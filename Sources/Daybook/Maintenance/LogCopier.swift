@@ -212,7 +212,7 @@ struct LogCopier {
   /// saved, so they are not spelled out and decoded (row: use-backup).
   private func copyPacked(_ bytes: ByteView, _ transaction: StoreTransaction) throws(StoreError) -> Bool {
     let shapes = store.records.shapes
-    guard PackedBody.isSound(bytes, in: shapes), let identity = BodyIdentity.stored(bytes, shapes, nameText),
+    guard PackedBody.isSound(bytes, in: shapes), let identity = BodyIdentity.stored(bytes, shapes.table, nameText),
       let trees = try zone(identity.zoneKey, transaction)
     else { return false }
     var previous = try place(of: identity.name, in: trees, transaction)
@@ -411,7 +411,7 @@ struct LogCopier {
   ) throws(StoreError) -> Bool {
     let operation = try transaction.operation(at: place)
     let payload = Operation.payload(operation)
-    guard let identity = BodyIdentity.stored(payload, store.records.shapes, formerText) else { return false }
+    guard let identity = BodyIdentity.stored(payload, store.records.shapes.table, formerText) else { return false }
     return UTF8Order.equal(identity.type, type)
   }
 

@@ -288,7 +288,7 @@ struct RecordRewriter: Rewriter {
         // Long enough for the link, too, which is before the identity.
         guard Operation.isOf(kind, bytes),
           let identity = isRecord
-            ? BodyIdentity.stored(payload, source.records.shapes, nameText) : BodyIdentity.tombstone(payload),
+            ? BodyIdentity.stored(payload, source.records.shapes.table, nameText) : BodyIdentity.tombstone(payload),
           identity.isOf(key: names.view.slice(nameStart..<nameEnd), zone: zoneKey)
         else { throw .operation(offset: place.offset) }
         nameStart = nameEnd

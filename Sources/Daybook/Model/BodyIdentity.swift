@@ -29,14 +29,12 @@ struct BodyIdentity {
   /// The identity of a body of the log, packed or spelled out; nil when it is neither, or its numbers are unknown.
   /// - Parameter text: where the name is written where the body has a UUID.
   @inline(__always)
-  static func stored(_ body: ByteView, _ shapes: ShapeDictionary, _ text: ByteBuffer) -> BodyIdentity? {
+  static func stored(_ body: ByteView, _ shapes: ShapeTable, _ text: ByteBuffer) -> BodyIdentity? {
     PackedBody.isPacked(body) ? BodyIdentity(packed: body, shapes, text) : .body(body)
   }
 
-  private init?(packed body: ByteView, _ shapes: ShapeDictionary, _ text: ByteBuffer) {
-    // The table is valid as long as the dictionary.
-    defer { withExtendedLifetime(shapes) {} }
-    guard let packed = try? PackedBody(body, in: shapes.table) else { return nil }
+  private init?(packed body: ByteView, _ shapes: ShapeTable, _ text: ByteBuffer) {
+    guard let packed = try? PackedBody(body, in: shapes) else { return nil }
     zoneKey = packed.zoneKey ?? Zone.ID.defaultKey
     type = packed.shape.type
     epoch = packed.epoch

@@ -67,15 +67,27 @@ package enum RecordBodyEncoder {
     try record.validateForSave()
     var room = room
     room.start = unsafe buffer.extent.count
-    let base = server ?? record.body
+    // Two calls and not one with a choice: that would count a reference, for each save.
+    if let server {
+      try append(record, onto: server, isNew: false, extent, stamp, services, &room, into: buffer)
+    } else {
+      try append(record, onto: record.body, isNew: true, extent, stamp, services, &room, into: buffer)
+    }
+  }
+
+  /// - Parameter base: the stored version, or the record's own body when it is new.
+  private static func append(
+    _ record: Record, onto base: RecordBody, isNew: Bool, _ extent: Extent, _ stamp: Stamp, _ services: RecordServices?,
+    _ room: inout Room, into buffer: ByteBuffer
+  ) throws(DatabaseError) {
     var writer = ByteWriter(buffer)
     let start = writer.offset
     var hasReferences = false
     var namesAssets = false
     try base.withBytes { (baseView) throws(DatabaseError) in
       let zoneKey = RecordBody.zoneKey(of: baseView)
-      appendHeader(record, base, baseView, server, extent, stamp, into: &writer)
-      if base.fieldCount == 0, server == nil {
+      appendHeader(record, base, baseView, isNew: isNew, extent, stamp, into: &writer)
+      if base.fieldCount == 0, isNew {
         // A new record: the edits are the fields.
         hasReferences = try appendEdits(of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
         return
@@ -83,10 +95,10 @@ package enum RecordBodyEncoder {
       try record.body.withBytes { (localView) throws(DatabaseError) in
         var lower = FieldCursor(baseView, base.layout)
         var upper: FieldCursor?
-        if server != nil, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
+        if !isNew, extent == .allKeys { upper = FieldCursor(localView, record.body.layout) }
         let count = base.fieldCount + (upper == nil ? 0 : record.body.fieldCount)
         var rows = record.withEdits { merge(&lower, &upper, count, $0) }
-        let sealed = try sealAnew(&rows, of: record, isLocal: server == nil, services)
+        let sealed = try sealAnew(&rows, of: record, isLocal: isNew, services)
         hasReferences = try appendFields(
           rows, sealed, of: record, zoneKey: zoneKey, services, &namesAssets, &room, into: &writer)
       }
@@ -191,7 +203,7 @@ package enum RecordBodyEncoder {
   }
 
   private static func appendHeader(
-    _ record: Record, _ base: RecordBody, _ baseView: ByteView, _ server: RecordBody?, _ extent: Extent,
+    _ record: Record, _ base: RecordBody, _ baseView: ByteView, isNew: Bool, _ extent: Extent,
     _ stamp: Stamp, into writer: inout ByteWriter
   ) {
     let parent: String? =
@@ -199,11 +211,11 @@ package enum RecordBodyEncoder {
       case .set(let name): name
       case .removed: nil
       case .unchanged:
-        server == nil
+        isNew
           ? record.body.parentName
           : (extent == .allKeys ? record.body.parentName : nil) ?? base.parentName
       }
-    let stored = server == nil ? nil : RecordBody.Optionals(of: baseView, layout: base.layout)
+    let stored = isNew ? nil : RecordBody.Optionals(of: baseView, layout: base.layout)
     let creator = stored.map { $0.creator?.array } ?? (stamp.creation.map(\.userID) ?? stamp.userID)
     let creationDate =
       stored != nil ? baseView.double(at: RecordBody.creationOffset) : stamp.creation?.date ?? stamp.date

@@ -68,7 +68,7 @@ extension RecordApplier {
 
   /// Zone, type and name of a stored body; nil when it is none, or not to be understood.
   @inline(__always)
-  func identity(of body: ByteView) -> BodyIdentity? { BodyIdentity.stored(body, shapes, nameText) }
+  func identity(of body: ByteView) -> BodyIdentity? { BodyIdentity.stored(body, shapes.table, nameText) }
 
   /// A stored body spelled out, until the next one is.
   func spelled(_ body: ByteView) throws(LogFault) -> ByteView {

@@ -155,7 +155,7 @@ final class RecordApplier: Applier, @unchecked Sendable {
 
   /// Moves the zone to `sequence` in the order of last changes.
   func touch(_ sequence: UInt64, _ changes: StoreTransaction) throws(LogFault) {
-    guard var zone = openZone, zone.lastSequence != sequence else { return }
+    guard openZone?.lastSequence != sequence, var zone = openZone else { return }
     if zone.lastSequence != 0 {
       setZoneSequenceKey(zone.lastSequence)
       try changes.remove(key.view, from: &changes.roots[Roots.zonesBySequence])

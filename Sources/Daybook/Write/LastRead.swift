@@ -14,8 +14,11 @@ struct StoredVersion {
 extension WriteContext {
   /// The record with this ID, as the transaction has it.
   func record(_ id: Record.ID) throws(DatabaseError) -> Record? {
-    guard let zone = try view.zone(id.zone), let entry = try view.entry(id.name, in: zone) else { return nil }
-    let body = try view.body(of: id, at: entry.place)
+    guard try id.zone.withKeyView({ (key) throws(DatabaseError) in try opens(key) }),
+      let entry = try id.name.withKeyView({ (name) throws(DatabaseError) in try entry(named: name) })
+    else { return nil }
+    let body = try body(at: entry.place)
+    guard body.isOf(id) else { throw view.misplaced(entry.place, id.zone, id.name) }
     lastRead = StoredVersion(place: entry.place, body: body)
     return Record(stored: body)
   }

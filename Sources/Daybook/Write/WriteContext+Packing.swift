@@ -3,21 +3,23 @@ import DaybookEngine
 /// Packing what is saved: the body is made spelled out, which is what the caller gets, and written in its packed form.
 extension WriteContext {
   /// How a body is packed; `undeclared` when something must be declared first.
-  /// - Parameter shape: its number in `KnownShapes`.
+  /// - Parameters:
+  ///   - shape: its number in `KnownShapes`.
+  ///   - epoch: the life of its zone.
   @inline(__always)
-  func packing(of body: RecordBody, _ shape: UInt64, in zone: ZoneTrees) throws(DatabaseError) -> BodyPacker.Packing {
+  func packing(of body: RecordBody, _ shape: UInt64, ofLife epoch: UInt64) throws(DatabaseError) -> BodyPacker.Packing {
     do throws(LogFault) { try applier.alignShapes(changes) } catch { throw failure(error) }
     return body.withBytes {
-      database.writerState.packer.packing(of: $0, body.layout, shape: shape, epoch: zone.epoch, in: applier.shapes)
+      state.packer.packing(of: $0, body.layout, shape: shape, epoch: epoch, in: applier.shapes)
     }
   }
 
   /// Declares what a body needs to be packed.
-  func declarePacking(of body: RecordBody, _ shape: UInt64, in zone: ZoneTrees) throws(DatabaseError) {
+  func declarePacking(of body: RecordBody, _ shape: UInt64, ofLife epoch: UInt64) throws(DatabaseError) {
     let shapes = applier.shapes
     try body.withBytes { (bytes) throws(DatabaseError) in
-      try database.writerState.packer.declare(
-        for: bytes, body.layout, shape: shape, epoch: zone.epoch, in: shapes
+      try state.packer.declare(
+        for: bytes, body.layout, shape: shape, epoch: epoch, in: shapes
       ) { (declaration) throws(DatabaseError) in try write(declaration) }
     }
   }
@@ -57,7 +59,7 @@ extension WriteContext {
 
   private func append(_ declaration: ByteView) throws(DatabaseError) {
     let operationStart = changes.beginOperation()
-    changes.payload.append(declaration)
+    payload.append(declaration)
     try endOperation(operationStart, .declare)
   }
 
@@ -113,7 +115,7 @@ extension WriteContext {
     changes.cancelOperation(operationStart)
     let operationStart = changes.beginOperation()
     body.withBytes { bytes in
-      if !packing.append(bytes, body.layout, to: changes.payload) { changes.payload.append(bytes) }
+      if !packing.append(bytes, body.layout, to: payload) { payload.append(bytes) }
     }
     try endOperation(operationStart, .saveRecord)
   }

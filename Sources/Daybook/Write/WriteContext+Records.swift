@@ -20,23 +20,28 @@ extension WriteContext {
     try requireOpen()
     // By the body's own bytes: making the identity costs an allocation, for each question asked.
     let (zone, stored) = try record.body.withBytes { (bytes) throws(DatabaseError) in
-      let zone = try existingZone(key: RecordBody.zoneKey(of: bytes))
+      let zone = try openZone(key: RecordBody.zoneKey(of: bytes))
       if let known = takeLastRead(of: record.body) { return (zone, known as StoredVersion?) }
-      return (zone, try storedVersion(of: record, named: RecordBody.nameBytes(of: bytes), in: zone))
+      return (zone, try storedVersion(of: record, named: RecordBody.nameBytes(of: bytes)))
     }
-    let server = stored?.body
-    try refuseConflicts(record, server, policy)
+    try refuseConflicts(record, stored?.body, policy)
     // The record of a conflict keeps its assets as they were set; from here on they have their content.
-    let record = record.hasEditedAssets ? try storingAssets(of: record) : record
+    return try record.hasEditedAssets
+      ? write(try storingAssets(of: record), over: stored, zone, policy) : write(record, over: stored, zone, policy)
+  }
 
+  /// Saves a record that may be saved.
+  private func write(
+    _ record: Record, over stored: StoredVersion?, _ zone: ZoneGlimpse, _ policy: SavePolicy
+  ) throws(DatabaseError) -> Record {
+    let server = stored?.body
     try start()
     var stamp = RecordBodyEncoder.Stamp(
-      tag: changeTag(), date: date.timeIntervalSinceReferenceDate, userID: database.writerState.userID,
-      deviceID: database.writerState.deviceID)
+      tag: changeTag(), date: date.timeIntervalSinceReferenceDate, userID: state.userID, deviceID: state.deviceID)
     if let stored {
       stamp.previousOffset = stored.place.offset
       stamp.previousByteCount = stored.place.byteCount
-    } else if zone.tombstones.count > 0, let place = try tombstonePlace(record.id.name, zone) {
+    } else if zone.hasTombstones, let place = try tombstonePlace(record.id) {
       stamp.previousOffset = place.offset
       stamp.previousByteCount = place.byteCount
     }
@@ -49,10 +54,10 @@ extension WriteContext {
       try orCancel(operationStart) { () throws(DatabaseError) in try requireSavable(saved, role) }
     }
     let shape = saved.body.withBytes { KnownShapes.shape(of: $0, saved.body.layout) }
-    var packing = try packing(of: saved.body, shape, in: zone)
+    var packing = try packing(of: saved.body, shape, ofLife: zone.epoch)
     // What has been packed before has been declared before.
-    if packing.isPacked || !packing.isUndeclared && database.writerState.knownShapes.contains(shape) {
-      try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
+    if packing.isPacked || !packing.isUndeclared && state.knownShapes.contains(shape) {
+      try completeSave(operationStart, saved, packing, of: record, over: server)
       // Not of the first record of a shape: many shapes have one record.
       if server == nil { record.noteOrder() }
     } else {
@@ -61,41 +66,61 @@ extension WriteContext {
       changes.cancelOperation(operationStart)
       try undoing { () throws(DatabaseError) in
         try declareShape(of: saved)
-        try declarePacking(of: saved.body, shape, in: zone)
-        packing = try self.packing(of: saved.body, shape, in: zone)
+        try declarePacking(of: saved.body, shape, ofLife: zone.epoch)
+        packing = try self.packing(of: saved.body, shape, ofLife: zone.epoch)
         (operationStart, saved) =
           try policy == .replace
           ? encode(record, onto: nil, policy, stamp) : encode(record, onto: server, policy, stamp)
-        let zone = try view.existingZone(record.id.zone)
-        try completeSave(operationStart, saved, packing, of: record, over: server, in: zone)
+        try completeSave(operationStart, saved, packing, of: record, over: server)
       }
     }
     if recorder != nil { recorder?.add(record.id, old: server, new: saved.body) }
     return saved
   }
 
-  /// What is stored of a record that is about to be saved; nil when it is new.
+  /// What is stored of a record that is about to be saved, in the zone that is open; nil when it is new.
   @inline(__always)
-  private func storedVersion(
-    of record: Record, named name: ByteView, in zone: ZoneTrees
-  ) throws(DatabaseError) -> StoredVersion? {
-    guard let entry = try view.entry(utf8: name, in: zone) else {
+  private func storedVersion(of record: Record, named name: ByteView) throws(DatabaseError) -> StoredVersion? {
+    guard let entry = try entry(named: name) else {
       if NameRules.isOfSystem(name) { try refuseNewName(of: record) }
       return nil
     }
-    let body = try view.body(at: entry.place)
+    let body = try body(at: entry.place)
     guard body.isOfSameRecord(as: record.body) else { throw view.misplaced(entry.place, record.id.zone, record.id.name) }
     return StoredVersion(place: entry.place, body: body)
+  }
+
+  /// Where a record of the zone that is open has its body; nil when there is none of that name.
+  @inline(__always)
+  func entry(named name: ByteView) throws(DatabaseError) -> RecordEntry? {
+    guard let root = applier.openZone?.byName else { return nil }
+    do throws(LogFault) {
+      return try NameKey.withView(of: name) { (key) throws(LogFault) -> RecordEntry? in
+        guard let value = try changes.value(key, in: root) else { return nil }
+        guard let entry = RecordEntry(value) else { throw .page(changes.reader.fault(in: root)) }
+        return entry
+      }
+    } catch { throw failure(error) }
+  }
+
+  /// A body as the transaction has it, verified.
+  @inline(__always)
+  func body(at place: Place) throws(DatabaseError) -> RecordBody {
+    do throws(StoreError) {
+      var batch = RecordBodyBatch(count: 1, applier.shapes.table, services: services)
+      return try batch.read(place, from: changes)
+    } catch { throw failure(error) }
   }
 
   /// The last part of a save: what its references and assets need, and its operation. After an error nothing of it is left.
   /// - Parameter record: what was asked to be saved; its assets may lie in another database.
   private func completeSave(
-    _ operationStart: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?,
-    in zone: ZoneTrees
+    _ operationStart: Int, _ saved: Record, _ packing: BodyPacker.Packing, of record: Record, over server: RecordBody?
   ) throws(DatabaseError) {
     if saved.body.withBytes({ RecordBody.pointsSomewhere($0) }) {
-      try orCancel(operationStart) { () throws(DatabaseError) in try queueReferenceChecks(of: saved, over: server, in: zone) }
+      try orCancel(operationStart) { () throws(DatabaseError) in
+        try queueReferenceChecks(of: saved, over: server, in: try view.existingZone(saved.id.zone))
+      }
     }
     if let server, server.namesAssets { mayDropAssets = true }
     if saved.body.namesAssets {
@@ -121,17 +146,17 @@ extension WriteContext {
     let merged = try orCancel(operationStart) { () throws(DatabaseError) -> Record in
       try RecordBodyEncoder.encode(
         record, onto: server, writing: policy == .allKeys ? .allKeys : .changedKeys, stamp: stamp,
-        services: database.services,
+        services: services,
         room: .init(byteCount: changes.maximumPayloadByteCount, recordByteCount: limits.recordByteCount),
-        into: changes.payload)
+        into: payload)
       let merged: Record
       do throws(BodyFault) {
-        let payload = changes.payload.view.dropFirst(operationStart + Operation.headerByteCount)
+        let bytes = payload.view.dropFirst(operationStart + Operation.headerByteCount)
         // What was copied from a stored body has been checked by its checksum only.
         merged = Record(
           body: server == nil && record.body.isChecked
-            ? try RecordBody(encoded: payload, services: database.services)
-            : try RecordBody(trusted: payload, services: database.services))
+            ? try RecordBody(encoded: bytes, services: services)
+            : try RecordBody(trusted: bytes, services: services))
       } catch { throw damaged(record, error) }
       // The body is never shorter than what counts, so most records are measured by looking at it.
       if changes.byteCount(from: operationStart) > limits.recordByteCount, merged.encodedByteCount > limits.recordByteCount {
@@ -222,10 +247,10 @@ extension WriteContext {
     if let known = tagBase {
       base = known
     } else {
-      base = database.writerState.tags.base(sequence: changes.sequence, date: date.timeIntervalSinceReferenceDate)
+      base = state.tags.base(sequence: changes.sequence, date: date.timeIntervalSinceReferenceDate)
       tagBase = base
     }
-    return database.writerState.tags.next(base)
+    return state.tags.next(base)
   }
 
   func delete(_ id: Record.ID) throws(DatabaseError) {
@@ -246,21 +271,20 @@ extension WriteContext {
       id: id, type: body.type, tag: changeTag(), date: date, previousOffset: entry.place.offset,
       previousByteCount: entry.place.byteCount, userID: database.options.userID)
     let operationStart = changes.beginOperation()
-    tombstone.append(to: changes.payload)
+    tombstone.append(to: payload)
     try endOperation(operationStart, .deleteRecord)
     if recorder != nil { recorder?.add(id, old: body, new: nil) }
     if mayBeNeeded { try queueDeletionChecks(of: id) }
   }
 
   /// Where the tombstone of a deleted record is, so that its new life links to the old one.
-  private func tombstonePlace(
-    _ name: String, _ zone: ZoneTrees
-  ) throws(DatabaseError) -> Place? {
+  private func tombstonePlace(_ id: Record.ID) throws(DatabaseError) -> Place? {
     let reader = view.reader
+    let zone = try view.existingZone(id.zone)
     return try view.asDatabaseError { () throws(PageFault) in
-      try name.withKeyView { (name) throws(PageFault) in
+      try id.name.withKeyView { (name) throws(PageFault) in
         try NameKey.withView(of: name) { (key) throws(PageFault) in
-          try reader.deletion(ofName: key, in: zone, database.writerState.scratch)?.place
+          try reader.deletion(ofName: key, in: zone, state.scratch)?.place
         }
       }
     }

@@ -5,7 +5,7 @@ extension WriteContext {
   /// Whether the schema has everything that a body is made of.
   @inline(__always)
   func isKnownShape(_ body: RecordBody) -> Bool {
-    body.withBytes { database.writerState.knownShapes.contains(KnownShapes.shape(of: $0, body.layout)) }
+    body.withBytes { state.knownShapes.contains(KnownShapes.shape(of: $0, body.layout)) }
   }
 
   /// Declares what is new in a record, or refuses it. Nothing is written when all is known.
@@ -30,7 +30,7 @@ extension WriteContext {
       try refuseFields(of: record, declaration.view, root)
       try write(declaration)
     }
-    body.withBytes { database.writerState.knownShapes.insert(KnownShapes.shape(of: $0, body.layout)) }
+    body.withBytes { state.knownShapes.insert(KnownShapes.shape(of: $0, body.layout)) }
   }
 
   /// Writes the declaration of a schema's types, as far as they are new: all of it, or nothing when a part is refused.
@@ -96,7 +96,7 @@ extension WriteContext {
   private func write(_ declaration: ByteBuffer) throws(DatabaseError) {
     try start()
     let operationStart = changes.beginOperation()
-    changes.payload.append(declaration.view)
+    payload.append(declaration.view)
     try endOperation(operationStart, .declareFields)
     hasDeclared = true
   }

@@ -23,10 +23,10 @@ extension WriteContext {
     }
     try start()
     let operationStart = changes.beginOperation()
-    changes.payload.append(uint64: database.options.random())
-    changes.payload.append(uint32: capabilities)
-    changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    changes.payload.append(key)
+    payload.append(uint64: database.options.random())
+    payload.append(uint32: capabilities)
+    payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    payload.append(key)
     try endOperation(operationStart, .saveZone)
     recorder?.addSaved(zone.id, isNew: existing == nil)
   }
@@ -49,9 +49,9 @@ extension WriteContext {
     try start()
     let operationStart = changes.beginOperation()
     let number = DatabaseChanges.DeletedZone.Reason.allCases.firstIndex(of: reason) ?? 0
-    changes.payload.append(UInt8(number))
-    changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    changes.payload.append(id.key)
+    payload.append(UInt8(number))
+    payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    payload.append(id.key)
     try endOperation(operationStart, .deleteZone)
     for stored in subscriptions { try StoredSubscriptions.delete(stored.subscription.id, from: self) }
     if let deletion { recorder?.addDeleted(id, deletion) }
@@ -75,12 +75,12 @@ extension WriteContext {
     try start()
     let operationStart = changes.beginOperation()
     if let value {
-      changes.payload.append(uint16: UInt16(byteCount))
-      changes.payload.append(utf8: key)
-      changes.payload.append([UInt8](value))
+      payload.append(uint16: UInt16(byteCount))
+      payload.append(utf8: key)
+      payload.append([UInt8](value))
       try endOperation(operationStart, .setMetadata)
     } else {
-      changes.payload.append(utf8: key)
+      payload.append(utf8: key)
       try endOperation(operationStart, .deleteMetadata)
     }
   }
@@ -94,7 +94,7 @@ extension WriteContext {
     if sequence <= (try view.horizon()) { return }
     try start()
     let operationStart = changes.beginOperation()
-    changes.payload.append(uint64: sequence)
+    payload.append(uint64: sequence)
     try endOperation(operationStart, .raiseHorizon)
   }
 }

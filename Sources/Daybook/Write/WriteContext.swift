@@ -14,8 +14,12 @@ final class WriteContext {
   let database: Database
   /// The transaction of the engine.
   let changes: StoreTransaction
-  // Not by way of the store: each use would count references (row: use-insert-1-fields).
+  // Not by way of their owners: each use would count references (row: use-insert-1-fields).
   let applier: RecordApplier
+  let state: WriterState
+  let services: RecordServices
+  /// Where the payload of an operation goes.
+  let payload: ByteBuffer
   let origin: Origin?
   /// The database as this transaction has it.
   let view: ReadView
@@ -53,12 +57,15 @@ final class WriteContext {
     self.database = database
     self.changes = changes
     applier = changes.store.records
+    state = database.writerState
+    services = database.services
+    payload = changes.payload
     self.origin = origin
     view = ReadView(database: database, store: changes.store, source: .transaction(changes, applier))
     let now = database.options.now()
     // A date that is no number could not be read back. Dates only decorate, so any other will do.
     date = now.timeIntervalSinceReferenceDate.isNaN ? Date(timeIntervalSinceReferenceDate: 0) : now
-    database.writerState.lineages.beginTransaction()
+    state.lineages.beginTransaction()
     recorder = database.hub.recorder()
   }
 
@@ -70,13 +77,26 @@ final class WriteContext {
 
   var limits: Limits { database.options.limits }
 
-  /// The trees of a zone, as the transaction has them.
+  /// What most saves ask of a zone; its trees are not copied for them (row: use-insert-1-fields).
+  struct ZoneGlimpse {
+    let epoch: UInt64
+    let hasTombstones: Bool
+  }
+
+  /// Opens a zone: until another one is asked for, it is the applier's. False when there is none.
   @inline(__always)
-  func existingZone(key: ByteView) throws(DatabaseError) -> ZoneTrees {
-    do throws(LogFault) {
-      if let zone = try applier.zone(key, changes) { return zone }
-    } catch { throw failure(error) }
-    return try view.existingZone(key: key)
+  func opens(_ key: ByteView) throws(DatabaseError) -> Bool {
+    do throws(LogFault) { try applier.open(key, changes) } catch { throw failure(error) }
+    return applier.openZone?.isDeleted == false
+  }
+
+  /// The same; throws when there is none.
+  @inline(__always)
+  func openZone(key: ByteView) throws(DatabaseError) -> ZoneGlimpse {
+    if try opens(key), let glimpse = applier.glimpse { return glimpse }
+    // Says why it is not there.
+    let zone = try view.existingZone(key: key)
+    return ZoneGlimpse(epoch: zone.epoch, hasTombstones: zone.tombstones.count > 0)
   }
 
   func failure(_ error: StoreError) -> DatabaseError { view.failure(error) }
@@ -88,24 +108,24 @@ final class WriteContext {
     if hasStarted { return }
     hasStarted = true
     let operationStart = changes.beginOperation()
-    changes.payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
-    if let origin { changes.payload.append(utf8: origin.rawValue) }
+    payload.append(uint64: date.timeIntervalSinceReferenceDate.bitPattern)
+    if let origin { payload.append(utf8: origin.rawValue) }
     try endOperation(operationStart, .commitInfo)
     preambleCount = changes.ordinal
-    guard database.writerState.lineages.isDrawnAtStart, !isMutant("forget-lineage") else { return }
+    guard state.lineages.isDrawnAtStart, !isMutant("forget-lineage") else { return }
     try drawLineage()
   }
 
   /// A cursor of a state that this transaction has made is about to be shown.
   func willShowOwnState() throws(DatabaseError) {
-    if database.writerState.lineages.willShow(isShared: database.options.lock == .perTransaction) { try drawLineage() }
+    if state.lineages.willShow(isShared: database.options.lock == .perTransaction) { try drawLineage() }
   }
 
   private func drawLineage() throws(DatabaseError) {
     let isPreamble = changes.ordinal == preambleCount
-    let lineage = database.writerState.lineages.draw(from: database.options.random)
+    let lineage = state.lineages.draw(from: database.options.random)
     let operationStart = changes.beginOperation()
-    changes.payload.append(uint64: lineage.number)
+    payload.append(uint64: lineage.number)
     try endOperation(operationStart, .lineage)
     if isPreamble { preambleCount = changes.ordinal }
   }
@@ -114,18 +134,18 @@ final class WriteContext {
   /// this one may count there. Also called before a commit, because one that fails has already released the turn.
   func forgetAll() {
     forgetDeclarations()
-    database.writerState.lineages.rollBack()
+    state.lineages.rollBack()
   }
 
   /// A part was rolled back, and what follows has its numbers. Cursors into this transaction's commit count no more.
   private func forgetPart() throws(DatabaseError) {
     forgetDeclarations()
     // Before the first change there is nothing to write yet: `start` draws the lineage, or the next transaction does.
-    if database.writerState.lineages.rollBackPart(), hasStarted { try drawLineage() }
+    if state.lineages.rollBackPart(), hasStarted { try drawLineage() }
   }
 
   /// Of what it has declared, some is rolled back, and what is known of the rest is learned again.
-  private func forgetDeclarations() { if hasDeclared { database.writerState.forgetShapes() } }
+  private func forgetDeclarations() { if hasDeclared { state.forgetShapes() } }
 
   /// Whether there is anything to commit: a refused save may leave only the preamble, which is not worth a commit; but a failed
   /// transaction must still throw from `commit`.
@@ -145,8 +165,8 @@ final class WriteContext {
     let savepoint: StoreTransaction.Savepoint
     do { savepoint = try changes.savepoint() } catch { throw failure(error) }
     let before = (recorded: recorder?.mark, hasStarted: hasStarted, pending: pending.mark, unfinished: pending.unfinished)
-    let hasShown = database.writerState.lineages.beginPart()
-    defer { database.writerState.lineages.endPart(after: hasShown) }
+    let hasShown = state.lineages.beginPart()
+    defer { state.lineages.endPart(after: hasShown) }
     do {
       let result = try body()
       changes.release(savepoint)
@@ -168,5 +188,14 @@ extension WriteContext {
   /// A savepoint around work of the database's own: when it throws, nothing of it is left.
   func undoing<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     try DatabaseError.only { try savepoint { try body() } }
+  }
+}
+
+extension RecordApplier {
+  /// Of the zone that is open.
+  @inline(__always)
+  fileprivate var glimpse: WriteContext.ZoneGlimpse? {
+    guard let epoch = openZone?.epoch, let tombstoneCount = openZone?.tombstones.count else { return nil }
+    return WriteContext.ZoneGlimpse(epoch: epoch, hasTombstones: tombstoneCount > 0)
   }
 }
