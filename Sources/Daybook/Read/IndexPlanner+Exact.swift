@@ -39,7 +39,7 @@ extension IndexPlanner {
     case .compare(_, let operand): if !isExact(operand) { return nil }
     case .between(let lower, let upper): if !isExact(lower) || !isExact(upper) { return nil }
     case .isIn(let values): if !values.allSatisfy({ self.isExact($0) }) { return nil }
-    case .text(.prefix, let text): if !isExact(.value(.string(text))) { return nil }
+    case .text(.prefix, let text): if !isExact(.value(.string(text.text))) { return nil }
     case .isAbsent: break
     case .contains, .text, .words, .distance: return nil
     }

@@ -130,7 +130,7 @@ struct IndexPlanner {
       let buffer = ByteBuffer(capacity: 64)
       buffer.append(number)
       buffer.append(IndexKey.Rank.text)
-      UTF8Order.withView(of: text) { IndexKey.appendStart(of: $0, to: buffer) }
+      UTF8Order.withView(of: text.text) { IndexKey.appendStart(of: $0, to: buffer) }
       let lower = buffer.view.array
       return [IndexRange(lower: lower, upper: IndexRange.successor(of: lower))]
     case .text, .words, .distance: return nil

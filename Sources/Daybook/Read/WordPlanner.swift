@@ -66,7 +66,7 @@ struct WordPlanner {
       asked = definitions.filter { UTF8Order.equal($0.keyName, condition.field.name) }
     }
     if asked.isEmpty { return nil }
-    let words = SearchWords.words(of: text)
+    let words = SearchWords.words(of: text.text)
     if words.isEmpty { return Search(ranges: [], definitions: asked) }
     return Search(ranges: IndexRange.union(asked.flatMap { ranges(of: words, in: $0.number) }), definitions: asked)
   }

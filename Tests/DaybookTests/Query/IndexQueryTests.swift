@@ -69,7 +69,7 @@ struct IndexQueryTests {
         Query.Condition(field, .compare(random.pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), .value(first))))
     case 4: return Query.Predicate(Query.Condition(field, .between(.value(first), .value(value(&random, key)))))
     case 5: return Query.Predicate(Query.Condition(field, .isIn((0..<random.number(4)).map { _ in value(&random, key) })))
-    case 6: return Query.Predicate(Query.Condition(Query.Field(key: "t"), .text(.prefix, Self.text(&random))))
+    case 6: return Query.Predicate(Query.Condition(Query.Field(key: "t"), .text(.prefix, ByteText(Self.text(&random)))))
     case 7:
       if case .string(let text) = first {
         return Query.Predicate(Query.Condition(field, .contains(.string(String(text.dropFirst())))))

@@ -225,8 +225,8 @@ struct QueryWarningTests {
       for constant in values {
         let tests: [Query.Condition.Test] = [
           .compare(.equal, .value(constant)), .compare(.lessOrEqual, .value(constant)),
-          .between(.value(constant), .value(constant)), .isIn([constant]), .contains(constant), .text(.prefix, "a"),
-          .words("b"),
+          .between(.value(constant), .value(constant)), .isIn([constant]), .contains(constant), .text(.prefix, ByteText("a")),
+          .words(ByteText("b")),
           .distance(.less, from: Location(latitude: 1, longitude: 1), kilometres: 5),
         ]
         for test in tests {

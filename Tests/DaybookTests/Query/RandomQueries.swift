@@ -110,7 +110,8 @@ struct RandomQueries {
     case 6: return Query.Predicate(Query.Condition(field(), .contains(value()), options()))
     case 7, 8:
       let pattern = chance(2) ? pick(["*", "a*", "*t?", "?", "a\\*b\\?", "*a*b", "", "*s*s*", "aa*ab", "*é*"]) : text()
-      return Query.Predicate(Query.Condition(field(), .text(pick([.prefix, .suffix, .pattern]), pattern), options()))
+      let test = Query.Condition.Test.text(pick([.prefix, .suffix, .pattern]), ByteText(pattern))
+      return Query.Predicate(Query.Condition(field(), test, options()))
     case 9: return chance(2) ? .tokens(text()) : field().tokens(text())
     case 10:
       return Query.Predicate(

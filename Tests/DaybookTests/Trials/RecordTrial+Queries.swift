@@ -29,7 +29,7 @@ extension RecordTrial {
       }
     default:
       for index in try context.view.indexes() where !index.isComplete {
-        let part = try context.buildIndex(number: index.number, limit: number(1...5))
+        let part = try context.buildIndex(index, limit: number(1...5))
         if part.count > 0 { note(part.isComplete ? .indexBuilt : .indexBuiltInPart) }
         next.order += 1
       }
@@ -92,11 +92,11 @@ extension RecordTrial {
     case 2, 3: test = .compare(pick([.less, .lessOrEqual, .greater, .greaterOrEqual]), .value(value()))
     case 4: test = .between(.value(value()), .value(value()))
     case 5: test = .isIn([value(), value()])
-    case 6: test = chance(1, in: 2) ? .contains(value()) : .text(.prefix, pick(["a", "é", "👩", ""]))
+    case 6: test = chance(1, in: 2) ? .contains(value()) : .text(.prefix, ByteText(pick(["a", "é", "👩", ""])))
     case 7:
       let words = pick(["a", "sea of é", "the", "DUNE", "dunes dune"])
       if chance(1, in: 2) { return chance(1, in: 2) ? .tokens(words) : .allTokens(words) }
-      test = .words(words)
+      test = .words(ByteText(words))
     case 8:
       var place = Location(latitude: 0, longitude: 180)
       if case .location(let one) = value() { place = one }

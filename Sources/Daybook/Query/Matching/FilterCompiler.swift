@@ -102,12 +102,12 @@ struct FilterCompiler {
       case .pattern: work = .pattern
       }
       if position == .pattern {
-        parts.append(LikePattern(text, options))
+        parts.append(LikePattern(text.text, options))
       } else {
-        scalars += Folding.scalars(text, options)
+        scalars += Folding.scalars(text.text, options)
       }
     case .words(let text):
-      add(words: SearchWords.words(of: text).map { $0.unicodeScalars.map(\.value) })
+      add(words: SearchWords.words(of: text.text).map { $0.unicodeScalars.map(\.value) })
       work = .words
     case .distance(let comparison, let center, let kilometres):
       place = center

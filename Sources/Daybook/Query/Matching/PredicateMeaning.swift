@@ -46,9 +46,9 @@ struct PredicateMeaning {
 
   private func accepts(_ condition: Query.Condition) -> Bool {
     if condition.field.system == .text {
-      guard case .words(let text) = condition.test else { return false }
+      guard case .words = condition.test else { return false }
       let values = record.keys.compactMap { record[$0] as Record.Value? }
-      return values.contains { passes($0, .words(text), []) }
+      return values.contains { passes($0, condition.test, []) }
     }
     let value = PredicateMeaning.value(of: condition.field, in: record)
     if condition.test == .isAbsent { return value == nil }
@@ -76,12 +76,12 @@ struct PredicateMeaning {
       guard case .string(let text) = value else { return false }
       let scalars = Folding.scalars(text, options)
       switch match {
-      case .prefix: return scalars.starts(with: Folding.scalars(other, options))
-      case .suffix: return scalars.reversed().starts(with: Folding.scalars(other, options).reversed())
-      case .pattern: return isLike(LikePattern(other, options), text, scalars, options)
+      case .prefix: return scalars.starts(with: Folding.scalars(other.text, options))
+      case .suffix: return scalars.reversed().starts(with: Folding.scalars(other.text, options).reversed())
+      case .pattern: return isLike(LikePattern(other.text, options), text, scalars, options)
       }
     case .words(let words):
-      let wanted = SearchWords.words(of: words).map { $0.unicodeScalars.map(\.value) }
+      let wanted = SearchWords.words(of: words.text).map { $0.unicodeScalars.map(\.value) }
       let texts: [String] =
         switch value {
         case .string(let text): [text]

@@ -109,15 +109,17 @@ struct SearchWords {
     return result
   }
 
-  /// The words of a text that are looked for, each once, in their order.
+  /// The words of a text that are looked for, each once, in their order. Two are one by their scalars, as in `has`: by letters they
+  /// would be one in either order of their marks, and comparing them would take the square of the marks' number.
   static func words(of text: String) -> [String] {
     var result: [String] = []
-    var seen = Set<String>()
+    var seen = Set<ByteText>()
     var word = String.UnicodeScalarView()
     func end() {
       let text = String(word)
       word = String.UnicodeScalarView()
-      if !text.isEmpty, !ignored.contains(text), seen.insert(text).inserted { result.append(text) }
+      let isIgnored = UTF8Order.withView(of: text) { SearchWords.isIgnored($0) }
+      if !text.isEmpty, !isIgnored, seen.insert(ByteText(text)).inserted { result.append(text) }
     }
     UTF8Order.withView(of: text) { bytes in
       var words = SearchWords(bytes)

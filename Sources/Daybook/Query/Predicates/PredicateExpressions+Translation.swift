@@ -229,7 +229,7 @@ extension PredicateExpressions.CollectionContainsCollection: TranslatedExpressio
 extension PredicateExpressions.SequenceStartsWith: TranslatedExpression {
   package func translated(by translation: PredicateTranslation) throws(DatabaseError) -> PredicateTranslation.Side {
     let sides = (try translation.side(of: base), try translation.side(of: prefix))
-    return .predicate(try translation.text(sides.0, sides.1, Base.Output.self, self) { .text(.prefix, $0) })
+    return .predicate(try translation.text(sides.0, sides.1, Base.Output.self, self) { .text(.prefix, ByteText($0)) })
   }
 }
 

@@ -294,7 +294,7 @@ struct PredicateParser {
     case .word(.in):
       if let list = field(right), field(left) == nil {
         let value = try constant(left, at: start)
-        if list.system == .text { return Query.Predicate(Query.Condition(list, .words(try text(value, at: start)))) }
+        if list.system == .text { return Query.Predicate(Query.Condition(list, .words(ByteText(try text(value, at: start))))) }
         return Query.Predicate(Query.Condition(list, .contains(value), options))
       }
       guard let field = field(left) else { throw noKey(sign) }
@@ -306,18 +306,18 @@ struct PredicateParser {
       guard let field = field(left) else { throw noKey(sign) }
       let value = try constant(right, at: rightOffset)
       guard field.system == .text else { return Query.Predicate(Query.Condition(field, .contains(value), options)) }
-      return Query.Predicate(Query.Condition(field, .words(try text(value, at: rightOffset))))
+      return Query.Predicate(Query.Condition(field, .words(ByteText(try text(value, at: rightOffset)))))
     case .word(.tokenmatches):
       let text = try text(try constant(right, at: rightOffset), at: rightOffset)
       if case .allTokens = left { return .tokens(text) }
       guard let field = field(left) else { throw noKey(sign) }
-      return Query.Predicate(Query.Condition(field, .words(text)))
+      return Query.Predicate(Query.Condition(field, .words(ByteText(text))))
     case .word(.beginswith), .word(.endswith), .word(.like):
       guard let field = field(left) else { throw noKey(sign) }
       let text = try text(try constant(right, at: rightOffset), at: rightOffset)
       let match: Query.TextMatch =
         sign.kind == .word(.beginswith) ? .prefix : sign.kind == .word(.endswith) ? .suffix : .pattern
-      return Query.Predicate(Query.Condition(field, .text(match, text), options))
+      return Query.Predicate(Query.Condition(field, .text(match, ByteText(text)), options))
     default:
       throw .predicate("Regular expressions are not offered; LIKE has * and ?.", at: sign.offset, found: sign.name)
     }

@@ -30,7 +30,7 @@ extension Query.Predicate {
     var result = false
     forEachCondition { condition in
       guard case .text(.pattern, let pattern) = condition.test else { return }
-      result = result || pattern.utf8.contains(UInt8(ascii: "%")) && !pattern.utf8.contains { "*?".utf8.contains($0) }
+      result = result || pattern.text.utf8.contains(UInt8(ascii: "%")) && !pattern.text.utf8.contains { "*?".utf8.contains($0) }
     }
     return result
   }

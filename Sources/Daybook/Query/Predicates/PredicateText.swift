@@ -55,10 +55,10 @@ struct PredicateText {
       append(value)
     case .text(let match, let other):
       text += "\(field) \(match.rawValue)\(options) "
-      append(quoted: other)
+      append(quoted: other.text)
     case .words(let words):
       text += condition.field.system == .text ? "self CONTAINS " : "\(field) TOKENMATCHES[cdl] "
-      append(quoted: words)
+      append(quoted: words.text)
     case .distance(let comparison, let place, let kilometres):
       text += "distanceToLocation:fromLocation:(\(field), "
       append(.location(place))

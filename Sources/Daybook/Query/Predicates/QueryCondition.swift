@@ -78,9 +78,9 @@ extension Query {
       case isIn([Record.Value])
       /// A list with such an element, or a text with this one in it.
       case contains(Record.Value)
-      case text(TextMatch, String)
+      case text(TextMatch, ByteText)
       /// One of the words of a text, with other letters' case and accents ignored; see ``SearchWords``.
-      case words(String)
+      case words(ByteText)
       case distance(Comparison, from: Location, kilometres: Double)
       case isAbsent
     }
@@ -155,7 +155,7 @@ extension Query.Condition.Test {
       if case .value(let value) = upper { try visit(value) }
     case .isIn(let values): for value in values { try visit(value) }
     case .contains(let value): try visit(value)
-    case .text(_, let text), .words(let text): try visit(.string(text))
+    case .text(_, let text), .words(let text): try visit(.string(text.text))
     case .distance(_, let place, let kilometres):
       try visit(.location(place))
       try visit(.double(kilometres))

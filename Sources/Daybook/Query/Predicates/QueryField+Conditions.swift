@@ -86,18 +86,18 @@ extension Query.Field {
 
   /// The field's text begins with this one.
   public func hasPrefix(_ text: String, options: Query.TextOptions = []) -> Query.Predicate {
-    Query.Predicate(Query.Condition(self, .text(.prefix, text), options))
+    Query.Predicate(Query.Condition(self, .text(.prefix, ByteText(text)), options))
   }
 
   /// The field's text ends with this one.
   public func hasSuffix(_ text: String, options: Query.TextOptions = []) -> Query.Predicate {
-    Query.Predicate(Query.Condition(self, .text(.suffix, text), options))
+    Query.Predicate(Query.Condition(self, .text(.suffix, ByteText(text)), options))
   }
 
   /// The field's text is like a pattern: `?` is any Unicode scalar, `*` any number of them; a backslash takes what follows as
   /// it is.
   public func isLike(_ pattern: String, options: Query.TextOptions = []) -> Query.Predicate {
-    Query.Predicate(Query.Condition(self, .text(.pattern, pattern), options))
+    Query.Predicate(Query.Condition(self, .text(.pattern, ByteText(pattern)), options))
   }
 
   /// The field's place lies around another one, at most so many kilometres away, as in CloudKit's predicates. The distance is
@@ -108,7 +108,7 @@ extension Query.Field {
 
   /// The field's text, or one of its texts, has one of these words; case and accents are ignored, and words such as `the` are
   /// not looked for: a text of nothing else finds nothing.
-  public func tokens(_ text: String) -> Query.Predicate { Query.Predicate(Query.Condition(self, .words(text))) }
+  public func tokens(_ text: String) -> Query.Predicate { Query.Predicate(Query.Condition(self, .words(ByteText(text)))) }
 
   /// The field's text, or its texts together, have all of these words; see ``tokens(_:)``.
   public func allTokens(_ text: String) -> Query.Predicate {

@@ -31,7 +31,7 @@ struct TextPartsTests {
       let pattern = text(["a", "b", "a", "?", "*", "é"], random.number(9))
       let options = random.pick([[], .ignoringCase, .ignoringAccents] as [Query.TextOptions])
       let field = Query.Field(key: "t")
-      for test in [.contains(.string(part)), .text(.pattern, pattern), .text(.suffix, part)] as [Query.Condition.Test] {
+      for test in [.contains(.string(part)), .text(.pattern, ByteText(pattern)), .text(.suffix, ByteText(part))] as [Query.Condition.Test] {
         let predicate = Query.Predicate(Query.Condition(field, test, options))
         let expected = predicate.matches(record)
         if expected { passed += 1 }
@@ -53,8 +53,7 @@ struct TextPartsTests {
       var text = letters
       if random.chance(2) { text[random.number(count)] = "b" }
       let before = (0..<random.number(70)).map { _ in random.pick(["a", "b"]) }.joined()
-      let predicate: Query.Predicate = Query.Predicate(
-        Query.Condition(Query.Field(key: "t"), .text(.pattern, "*" + pattern.joined() + "*")))
+      let predicate: Query.Predicate = Query.Field(key: "t").isLike("*" + pattern.joined() + "*")
       let record = try record(before + text.joined() + "b")
       #expect(BodyFilter(predicate, dialect: .extended, now: Date()).accepts(record.body) == predicate.matches(record))
     }
@@ -107,13 +106,13 @@ struct TextPartsTests {
     #expect(try !accepts(predicate(.contains(.string(half + "b"))), text))
     #expect(try accepts(predicate(.contains(.string(half + "b"))), text + "b"))
     #expect(try !accepts(predicate(.contains(.string(half + "b")), .ignoringCase), text))
-    #expect(try !accepts(predicate(.text(.pattern, "*\(half)b*")), text))
-    #expect(try !accepts(predicate(.text(.pattern, "*\(half)*\(half)*a")), text))
-    #expect(try !accepts(predicate(.text(.pattern, "*a?\(half.prefix(500))b*")), text))
-    #expect(try accepts(predicate(.text(.pattern, "*a?\(half.prefix(500))b*")), text + "b"))
+    #expect(try !accepts(field.isLike("*\(half)b*"), text))
+    #expect(try !accepts(field.isLike("*\(half)*\(half)*a"), text))
+    #expect(try !accepts(field.isLike("*a?\(half.prefix(500))b*"), text))
+    #expect(try accepts(field.isLike("*a?\(half.prefix(500))b*"), text + "b"))
     let words = (0..<100_000).map { "w\($0)" }.joined(separator: " ")
-    #expect(try !accepts(predicate(.words(words)), String(repeating: "w1x ", count: 1 << 15)))
-    #expect(try accepts(predicate(.words(words)), String(repeating: "w1x ", count: 1 << 15) + "w99999"))
+    #expect(try !accepts(field.tokens(words), String(repeating: "w1x ", count: 1 << 15)))
+    #expect(try accepts(field.tokens(words), String(repeating: "w1x ", count: 1 << 15) + "w99999"))
   }
 
   @Test("LIKE with a ? and tens of thousands of different letters takes memory as the pattern is long, not its square")
@@ -126,7 +125,7 @@ struct TextPartsTests {
     let scalarCount = 2 * 60_001
     #expect(parts.maskWordCount <= scalarCount + scalarCount / 64 + 1)
     let field = Query.Field(key: "t")
-    let like = Query.Predicate(Query.Condition(field, .text(.pattern, "*\(pattern)*")))
+    let like = field.isLike("*\(pattern)*")
     let text = letters[..<30_000].joined() + "é" + letters[30_000...].joined()
     #expect(try accepts(like, "x" + text + "x"))
     #expect(try !accepts(like, "x" + letters.joined() + "x"))
