@@ -86,6 +86,8 @@ public final class ValueResults<Value: RecordDecodable & Sendable> {
             }
             self.isLoading = false
           }
+          // The results of an open database never end.
+          throw DatabaseError(.closed)
         } catch {
           guard let self, !Task.isCancelled else { return }
           self.error = error

@@ -57,6 +57,8 @@ public final class QueryResults {
             self.records = records
             self.isLoading = false
           }
+          // The results of an open database never end.
+          throw DatabaseError(.closed)
         } catch {
           guard let self, !Task.isCancelled else { return }
           self.error = error

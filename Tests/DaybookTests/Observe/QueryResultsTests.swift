@@ -48,6 +48,20 @@ struct QueryResultsTests {
     #expect(results.error == nil)
   }
 
+  @Test("when the database is closed it says so, before the first result and after")
+  func closing() async throws {
+    let database = try Database.scratch()
+    try now { try database.put("a", ["n": 1]) }
+    let results = QueryResults(Query("Note"), in: database)
+    await until { !results.isLoading }
+    try now { try database.close() }
+    await until { results.error != nil }
+    #expect((results.error as? DatabaseError)?.code == .closed && !results.isLoading && results.records.count == 1)
+    let late = QueryResults(Query("Note"), in: database)
+    await until { late.error != nil }
+    #expect((late.error as? DatabaseError)?.code == .closed && !late.isLoading)
+  }
+
   @Test("released, it observes nothing more")
   func release() async throws {
     let database = try Database.scratch()
