@@ -73,7 +73,8 @@ extension Database {
   ///     words have an index each.
   ///   - progress: called with the records done and all records of the type, for each index; false stops with `operationCancelled`.
   /// - Throws: `invalidArguments` for names that are not valid, for encrypted values and for unknown kinds; `limitExceeded` beyond 32
-  ///   indexes of a type or 1,024 of the database; `corrupted` where a record cannot be read.
+  ///   indexes of a type or 1,024 of the database; `corrupted` where a record cannot be read; `operationCancelled` where others drop
+  ///   the index meanwhile.
   public func setIndex(
     _ kinds: IndexKinds, on key: String, ofType type: String, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
@@ -109,11 +110,22 @@ extension Database {
   func createIndex(
     on key: String, ofType type: String, kind: IndexKind = .value, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil
   ) throws(DatabaseError) {
-    let known = try indexes()
-    if !known.contains(where: { $0.recordType == type && $0.key == key && $0.kind == kind }) {
+    func isWanted(_ index: IndexDefinition) -> Bool {
+      UTF8Order.equal(index.keyName, key) && UTF8Order.equal(index.typeName, type) && index.kind == kind
+    }
+    func known() throws(DatabaseError) -> IndexDefinition? {
+      try reading { (view) throws(DatabaseError) in try view.indexes().first(where: isWanted) }
+    }
+    if try known() == nil {
       try inTransaction { (context) throws(DatabaseError) in _ = try context.defineIndex(on: key, ofType: type, kind: kind) }
     }
-    try build(progress) { UTF8Order.equal($0.keyName, key) && UTF8Order.equal($0.typeName, type) && $0.kind == kind }
+    try build(progress, isWanted)
+    // Another thread or process may have dropped it before the build looked for it.
+    guard try known() != nil else {
+      throw DatabaseError(
+        .operationCancelled, "The index was dropped while it was built.",
+        facts: .init(path: path, recordType: type, key: key))
+    }
   }
 
   /// Completes the indexes that are being built.
@@ -180,7 +192,7 @@ extension Database {
       while true {
         if let progress, !progress(done, total) { throw DatabaseError(.operationCancelled, facts: .init(path: path)) }
         let part = try inTransaction { (context) throws(DatabaseError) in
-          try context.buildIndex(number: index.number, limit: Database.builtAtOnce)
+          try context.buildIndex(index, limit: Database.builtAtOnce)
         }
         done += part.count
         if part.isComplete { break }

@@ -50,7 +50,7 @@ extension WriteContext {
     IndexDefinition(
       number: number, kind: kind, type: name, key: Array(key.utf8), isComplete: isEmpty, sinceSequence: changes.sequence,
       sinceOrdinal: changes.ordinal
-    ).append(to: changes.payload)
+    ).append(to: payload)
     try endOperation(operationStart, .defineIndex)
     return true
   }
@@ -65,7 +65,7 @@ extension WriteContext {
       if let kinds, !(definition.kind.map { kinds.contains($0) } ?? false) { continue }
       try start()
       let operationStart = changes.beginOperation()
-      changes.payload.append(uint16: definition.number)
+      payload.append(uint16: definition.number)
       try endOperation(operationStart, .dropIndex)
       isFound = true
     }
@@ -77,7 +77,7 @@ extension WriteContext {
     try requireOpen()
     var rest = limit
     for index in try view.indexes() where !index.isComplete && index.kind != nil {
-      let part = try buildIndex(number: index.number, limit: rest)
+      let part = try buildIndex(index, limit: rest)
       if !part.isComplete { return false }
       rest = max(1, rest - part.count)
     }
@@ -86,11 +86,18 @@ extension WriteContext {
 
   /// Adds the entries of the next records to an index that is being built; all of them, if they are few enough, and if their entries
   /// fit into a quarter of the memory that the transaction may take.
+  /// - Parameter index: as it was when the build began.
   /// - Returns: how many records, and whether the index is complete now.
-  func buildIndex(number: UInt16, limit: Int) throws(DatabaseError) -> (count: Int, isComplete: Bool) {
+  /// - Throws: `operationCancelled` when it was dropped meanwhile; then another index may have its number.
+  func buildIndex(_ index: IndexDefinition, limit: Int) throws(DatabaseError) -> (count: Int, isComplete: Bool) {
+    let number = index.number
     var done = 0
     while true {
-      guard let definition = try declared()[number] else { return (done, true) }
+      guard let definition = try declared()[number], definition.isSame(as: index) else {
+        throw DatabaseError(
+          .operationCancelled, "The index was dropped while it was built.",
+          facts: .init(path: database.path, recordType: index.typeName, key: index.keyName))
+      }
       if definition.isComplete { return (done, true) }
       guard let next = try nextPart(of: definition, limit: limit - done) else {
         try appendBuild(number, 0, 0, zoneKey: [])
@@ -112,10 +119,10 @@ extension WriteContext {
   private func appendBuild(_ number: UInt16, _ sequence: UInt64, _ ordinal: UInt32, zoneKey: [UInt8]) throws(DatabaseError) {
     try start()
     let operationStart = changes.beginOperation()
-    changes.payload.append(uint16: number)
-    changes.payload.append(uint64: sequence)
-    changes.payload.append(uint32: ordinal)
-    changes.payload.append(zoneKey)
+    payload.append(uint16: number)
+    payload.append(uint64: sequence)
+    payload.append(uint32: ordinal)
+    payload.append(zoneKey)
     try endOperation(operationStart, .buildIndex)
     // Without its entries the index would hide the record, and not tell.
     guard let place = changes.store.records.unreadable, !isMutant("build-without-unreadable") else { return }

@@ -95,7 +95,7 @@ struct IndexTests {
     for number in 0..<30 { try database.put("r\(number)", in: zones[number % 3], ["n": .int(Int64(number))]) }
     try database.write { transaction in
       _ = try transaction.context.defineIndex(on: "n", ofType: "Note")
-      _ = try transaction.context.buildIndex(number: 0, limit: 14)
+      _ = try transaction.context.buildIndex(transaction.context.view.indexes()[0], limit: 14)
     }
     for number in 20..<40 { try database.put("r\(number)", in: zones[number % 3], ["n": .int(Int64(number + 100))]) }
     try database.backup(to: "copy.daybook", disk: disk)
@@ -189,7 +189,7 @@ struct IndexTests {
       partCount += 1
       for _ in 0..<6 { try put() }
       try database.write { transaction in
-        _ = try transaction.context.buildIndex(number: 0, limit: 9)
+        _ = try transaction.context.buildIndex(transaction.context.view.indexes()[0], limit: 9)
       }
       try database.expectClean()
       if partCount % 2 == 0 {
@@ -374,7 +374,7 @@ struct IndexTests {
     try database.write { _ = try $0.context.defineIndex(on: "n", ofType: "Note", kind: kind) }
     while try database.indexes().contains(where: { !$0.isComplete }) {
       try put(database)
-      try database.write { _ = try $0.context.buildIndex(number: 0, limit: 7) }
+      try database.write { _ = try $0.context.buildIndex($0.context.view.indexes()[0], limit: 7) }
       try database.expectClean()
       disk = disk.killed()
       database = try open()
@@ -617,5 +617,25 @@ struct IndexTests {
     }
     try mine.close()
     try other.close()
+  }
+
+  @Test("an index that is dropped while it is built does not seem to be there", arguments: [false, true])
+  func droppedMeanwhile(hasAnother: Bool) throws {
+    let database = try Database.scratch()
+    for number in 0..<20 { try database.put("r\(number)", ["n": .int(Int64(number)), "m": 1]) }
+    var hasDropped = false
+    let error = failure {
+      try database.setIndex(.queryable, on: "n", ofType: "Note") { _, _ in
+        if hasDropped { return true }
+        hasDropped = true
+        try? database.setIndex([], on: "n", ofType: "Note")
+        // It gets the number of the one that was dropped.
+        if hasAnother { try? database.setIndex(.queryable, on: "m", ofType: "Note") }
+        return true
+      }
+    }
+    #expect(error?.code == .operationCancelled && error?.facts.key == "n")
+    #expect(try database.indexes().map(\.key) == (hasAnother ? ["m"] : []))
+    try database.expectClean()
   }
 }

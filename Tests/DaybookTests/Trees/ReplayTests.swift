@@ -83,7 +83,7 @@ private struct ReplayHistory {
     case 1, 2: _ = try context.defineIndex(on: pick(["k", "l", "all"]), ofType: pick(types), kind: pick(IndexKind.allCases))
     default:
       for index in try context.view.indexes() where !index.isComplete && chance(1, in: 2) {
-        _ = try context.buildIndex(number: index.number, limit: Int.random(in: 1...6, using: &generator))
+        _ = try context.buildIndex(index, limit: Int.random(in: 1...6, using: &generator))
       }
     }
   }
