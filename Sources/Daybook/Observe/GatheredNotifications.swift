@@ -13,6 +13,8 @@ extension NotificationStream {
     private(set) var isFull = false
     private var room = Room(count: NotificationStream.noticeLimit, byteCount: NotificationStream.bodyByteLimit)
     private let lastSequence: UInt64?
+    /// The subscriptions that are told; only asked where there is too much.
+    private var told: Set<Subscription.ID> = []
 
     init(lastSequence: UInt64?) { self.lastSequence = lastSequence }
 
@@ -33,10 +35,15 @@ extension NotificationStream {
       }
       if !isFull {
         isFull = true
-        var seen = Set<Subscription>()
-        notifications = notifications.filter { seen.insert($0.subscription).inserted }.map { missed($0.subscription) }
+        notifications = notifications.filter { told.insert($0.subscription.id).inserted }.map { missed($0.subscription) }
       }
-      notifications.append(missed(test.subscription))
+      appendMissed(test.subscription)
+    }
+
+    /// Where there is too much, a subscription of which something was missed.
+    mutating func appendMissed(_ subscription: Subscription) {
+      precondition(isFull, "what there is room for is told")
+      if told.insert(subscription.id).inserted { notifications.append(missed(subscription)) }
     }
 
     private func missed(_ subscription: Subscription) -> SubscriptionNotification {

@@ -157,8 +157,13 @@ final class NotificationStream: CommitWatcher {
     var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? gap?.last)
     // Those that went with their zones hear of that, and of what came before.
     for case .commit(let changes) in notices {
-      for stored in changes.zoneChanges.flatMap({ $0.deletion?.subscriptions ?? [] }) where !gathered.isFull {
+      for stored in changes.zoneChanges.flatMap({ $0.deletion?.subscriptions ?? [] }) {
         if known.fired[stored.subscription.id] == stored.since { continue }
+        if gathered.isFull {
+          // That its zone went is enough to know.
+          gathered.appendMissed(stored.subscription)
+          continue
+        }
         var test = SubscriptionTest(stored.subscription, database, gathered.room(for: stored.subscription))
         for case .commit(let other) in notices where other.sequence > stored.since && other.sequence <= changes.sequence {
           test.look(at: other)
@@ -180,6 +185,11 @@ final class NotificationStream: CommitWatcher {
         firing.append(try Firing(stored, view))
       }
       gathered.append(test)
+    }
+    // What they fire for was not told: they fire for the next.
+    if gathered.isFull {
+      for one in firing { known.fired[one.stored.subscription.id] = nil }
+      firing = []
     }
     return Found(notifications: gathered.notifications, known: known, firing: firing)
   }

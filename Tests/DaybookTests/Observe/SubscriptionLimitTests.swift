@@ -95,6 +95,38 @@ struct SubscriptionLimitTests {
     #expect(ids == (0..<200).map { "s\(1000 + $0)" })
   }
 
+  @Test("of more than is kept each subscription hears, those that went with their zone too, and none that fires once is spent")
+  func crowdedZone() async throws {
+    let database = try now { try Database.scratch() }
+    let zone = try now { try database.zone("Library") }
+    let once = Subscription("once", to: Query("Map"), firesOnce: true)
+    try now {
+      try database.modifySubscriptions(saving: [
+        Subscription("a", to: Query("Note", in: zone), firesOn: .creation), Subscription("b", to: zone), once,
+      ])
+    }
+    var iterator = database.notifications().makeAsyncIterator()
+    try now {
+      try database.write { transaction in
+        for number in 0..<1100 { try transaction.save(.fresh("n\(number)", in: zone)) }
+        try transaction.save(Record(type: "Map", id: Record.ID("map")))
+      }
+      try database.deleteZone(zone)
+    }
+    var told: [String] = []
+    for _ in 0..<3 {
+      let notification = try #require(await iterator.next())
+      #expect(notification.content == .missed)
+      told.append(notification.subscription.id.name)
+    }
+    #expect(told == ["a", "b", "once"])
+    #expect(try now { try database.subscriptions() } == [once])
+    try now { try database.write { _ = try $0.save(Record(type: "Map", id: Record.ID("another"))) } }
+    let fired = try #require(await iterator.next())
+    #expect(fired.subscription == once && fired.content != .missed)
+    #expect(try now { try database.subscriptions() }.isEmpty)
+  }
+
   @Test(
     "a trigger of bits that mean nothing, negative ones too, is refused when it is saved",
     arguments: [-1, 8, 9, .min, .max])
