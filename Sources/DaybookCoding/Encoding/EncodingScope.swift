@@ -469,7 +469,7 @@ final class EncodingScope: CodingScope {
   }
 
   /// The property list of a value that was encoded as JSON before. That was a dry run: the system's encoder follows a value that
-  /// contains itself until the stack ends, and writes what does not read back (PropertyListCheck.swift).
+  /// contains itself until the stack ends, and writes what does not read back (PropertyListRoundTrip.swift).
   private func propertyList(
     _ value: some Encodable, _ format: RecordCodingOptions.AssetFormat, _ target: FieldTarget
   ) throws -> Data {
