@@ -118,6 +118,8 @@ final class GraphDecoding {
   private struct TooDeep: Error {}
 
   private static let maximumDepth = 32
+  /// How often a value that always fails is made by itself; then it is not asked for again. Types that do another thing each time end, too.
+  private static let maximumJobCount = 8
 
   private let decoder: RecordDecoder
   private var records: [Record.ID: Record] = [:]
@@ -128,6 +130,9 @@ final class GraphDecoding {
   private var open: [Key: Int] = [:]
   private var openNumbers: Set<Int> = []
   private var lastNumber = 0
+  /// The numbers of values on ways that are gone once more: they are the same ones, so that a failure that met them counts for them.
+  private var wayNumbers: [Key: Int] = [:]
+  private var jobFailureCounts: [Key: Int] = [:]
   /// Those of them that the value which is made now met again.
   private var met: Set<Int> = []
   private var depth = 0
@@ -160,10 +165,15 @@ final class GraphDecoding {
       }
       if case .failure(let error) = outcome {
         guard jobs.count > 1 else { throw RecordCodingError(error) }
-        // The type that asked for it may go on without it.
-        failures[job.key] = Failure(error: error, path: job.path, met: [])
+        // The type that asked for it may go on without it. What the value met on the way to it is kept: beside the way it may be made.
+        jobFailureCounts[job.key, default: 0] += 1
+        let met = jobFailureCounts[job.key, default: 0] > Self.maximumJobCount ? [] : failures[job.key]?.met ?? []
+        failures[job.key] = Failure(error: error, path: job.path, met: met)
       }
-      for key in job.way { close(key) }
+      for key in job.way {
+        wayNumbers[key] = open[key]
+        close(key)
+      }
       jobs.removeLast()
     }
     guard let value = values[key] as? T else {
@@ -210,8 +220,8 @@ final class GraphDecoding {
         .recordNotFound, "A record that is referred to does not exist.", path: path, facts: .init(target: key.id),
         cause: missing[key.id])
     }
-    let number = lastNumber + 1
-    lastNumber = number
+    let number = wayNumbers.removeValue(forKey: key) ?? lastNumber + 1
+    lastNumber = max(lastNumber, number)
     open[key] = number
     openNumbers.insert(number)
     depth += 1
@@ -221,6 +231,7 @@ final class GraphDecoding {
       depth -= 1
       // On the way to a job they stay open until it is done.
       if next == nil { close(key) } else { left.append(key) }
+      met.remove(number)
       met.formUnion(metBefore)
     }
     do {
