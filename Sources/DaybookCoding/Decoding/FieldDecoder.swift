@@ -51,18 +51,28 @@ struct FieldDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     if isFlattened { return KeyedDecodingContainer(FieldsDecodingContainer<Key>(scope: scope, above: step())) }
-    guard case .object(let members) = try json(expecting: [String: Any].self) else {
-      throw mismatch([String: Any].self)
+    do {
+      guard case .object(let members) = try json(expecting: [String: Any].self) else {
+        throw mismatch([String: Any].self)
+      }
+      return KeyedDecodingContainer(JSONObjectDecoding<Key>(members: members, scope: scope, step: step()))
+    } catch let error as DecodingError {
+      guard let list = try propertyListDecoder(after: error) else { throw error }
+      do { return try list.container(keyedBy: type) } catch is DecodingError { throw mismatch([String: Any].self) }
     }
-    return KeyedDecodingContainer(JSONObjectDecoding<Key>(members: members, scope: scope, step: step()))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     if case .value(let value) = source, let count = value.elementCount {
       return ListDecoding(source: .list(value), count: count, decoder: self, step: step())
     }
-    guard case .array(let elements) = try json(expecting: [Any].self) else { throw mismatch([Any].self) }
-    return ListDecoding(source: .json(elements), count: elements.count, decoder: self, step: step())
+    do {
+      guard case .array(let elements) = try json(expecting: [Any].self) else { throw mismatch([Any].self) }
+      return ListDecoding(source: .json(elements), count: elements.count, decoder: self, step: step())
+    } catch let error as DecodingError {
+      guard let list = try propertyListDecoder(after: error) else { throw error }
+      do { return try list.unkeyedContainer() } catch is DecodingError { throw mismatch([Any].self) }
+    }
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
@@ -102,7 +112,7 @@ struct FieldDecoder: Decoder {
     }
   }
 
-  private func content(of asset: Asset) throws -> Data {
+  func content(of asset: Asset) throws -> Data {
     do throws(DatabaseError) { return try asset.content() } catch {
       throw RecordCodingError(
         .database, "The content of the asset cannot be read.", path: scope.base + target.path, facts: error.facts, cause: error)
@@ -120,7 +130,7 @@ struct FieldDecoder: Decoder {
       target.key, .init(codingPath: DaybookCoding.codingPath(target.above), debugDescription: absence))
   }
 
-  private func corrupted(_ message: String) -> DecodingError {
+  func corrupted(_ message: String) -> DecodingError {
     DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: message))
   }
 
@@ -339,21 +349,6 @@ struct FieldDecoder: Decoder {
   private func referred<T>(_ reference: Record.Reference, _ type: T.Type) throws -> T? {
     guard let graph = scope.graph, let decodable = T.self as? any RecordDecodable.Type else { return nil }
     return try graph.value(decodable, reference.id, scope.base + target.path) as? T
-  }
-
-  /// A value in a property list; nil when the content is none.
-  private func propertyList<T: Decodable>(_ asset: Asset, _ type: T.Type) throws -> T? {
-    let data = try content(of: asset)
-    guard data.starts(with: "bplist".utf8) || data.starts(with: "<?xml".utf8) else { return nil }
-    do throws(PropertyListLimits.Fault) { try PropertyListLimits.check(data) } catch {
-      throw corrupted("In the property list \(error.reason).")
-    }
-    let decoder = PropertyListDecoder()
-    for (key, value) in scope.options.userInfo { decoder.userInfo[key] = value }
-    do { return try decoder.decode(type, from: data) } catch {
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: codingPath, debugDescription: "The property list has no such value.", underlyingError: error))
-    }
   }
 }
 
