@@ -209,6 +209,9 @@ struct FieldDecoder: Decoder {
       if case .reference(let reference) = value, let result = try referred(reference, type) { return result }
       if case .asset(let asset) = value, let result = try propertyList(asset, type) { return result }
     }
+    if isFlattened, case .absent = source, let optional = T.self as? any OptionalValue.Type {
+      return try flattenedOptional(type) ?? absentValue(of: optional)
+    }
     do { return try scope.nesting(step()) { try T(from: self) } } catch let error as DecodingError {
       if let json = json(ofTextAfter: error) { return try FieldDecoder(scope, .json(json), target).decode(type) }
       guard case .dataCorrupted = error, let fallback = (T.self as? any RecordEnum.Type)?.anyFallback as? T else {
@@ -217,6 +220,22 @@ struct FieldDecoder: Decoder {
       return fallback
     }
   }
+
+  /// The value of an optional that has fields of its own. Fields that begin with the key may be those of another value: where none of them
+  /// is asked for, and the mark is not there, it is nil.
+  private func flattenedOptional<T: Decodable>(_ type: T.Type) throws -> T? {
+    guard scope.hasFields(target) else { return nil }
+    let step = step()
+    let decoder = FieldDecoder(scope, source, target, flattened: step, absence: absence)
+    do {
+      let value = try scope.nesting(step) { try T(from: decoder) }
+      return step.hasFields ? value : nil
+    } catch DecodingError.keyNotFound where !step.hasFields {
+      return nil
+    }
+  }
+
+  private func absentValue<O: OptionalValue, T>(of type: O.Type) -> T { same(O.absent, as: T.self) }
 
   private func leaf<T>(_ type: T.Type) throws -> T {
     if source.isNil { throw wrong(type) }

@@ -263,8 +263,8 @@ extension RecordListElement {
 }
 
 /// Optionals, which a cast would open unseen.
-protocol OptionalValue {}
-extension Optional: OptionalValue {}
+protocol OptionalValue { static var absent: Self { get } }
+extension Optional: OptionalValue { static var absent: Self { nil } }
 
 /// Lists, so that an empty one can tell what it is a list of.
 protocol ListOfElements { static var elementType: Any.Type { get } }
