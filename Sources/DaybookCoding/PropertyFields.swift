@@ -178,32 +178,6 @@ struct PropertyFields {
   private static func rawType<R: RawRepresentable>(of type: R.Type) -> Any.Type { R.RawValue.self }
 }
 
-/// A decoder that is asked for a container once: the type of the keys is all that it is for.
-final class KeyProbe: Decoder {
-  struct End: Error {}
-
-  private(set) var keys: (any CodingKey.Type)?
-  let codingPath: [any CodingKey] = []
-  let userInfo: [CodingUserInfoKey: Any]
-
-  init(userInfo: [CodingUserInfoKey: Any]) { self.userInfo = userInfo }
-
-  /// The keys that values of a type have; nil where that is not known.
-  static func keys(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> (any CodingKey.Type)? {
-    guard let type = type as? any Decodable.Type else { return nil }
-    let probe = KeyProbe(userInfo: userInfo)
-    _ = try? type.init(from: probe)
-    return probe.keys
-  }
-
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    if keys == nil { keys = type }
-    throw End()
-  }
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw End() }
-  func singleValueContainer() throws -> any SingleValueDecodingContainer { throw End() }
-}
-
 extension Query.Predicate {
   /// Foundation's predicate on values of a type as one on their records, where the type's coding keys, rules and options put the
   /// properties.

@@ -416,7 +416,7 @@ final class EncodingScope: CodingScope {
           .unsupportedValue,
           "A dictionary whose keys are fields has none for nil: leave the key out, or store the dictionary as JSON.")
       }
-      try remove(target, mayHaveKeys: true)
+      try remove(target, type, mayHaveKeys: target.rule != nil || isFlattened(target) && mayHaveKeys(type))
     case .value(let value):
       if case .reference? = target.rule { try target.checkEffect(on: value) }
       try store(value, target)
@@ -451,6 +451,8 @@ final class EncodingScope: CodingScope {
   private func keys(of type: Any.Type?) -> (any CodingKey.Type)? {
     type is AnyClass ? nil : KeyProbe.keys(of: type, userInfo: userInfo)
   }
+
+  private func mayHaveKeys(_ type: Any.Type?) -> Bool { type is AnyClass || !KeyProbe.hasNoKeys(type, userInfo: userInfo) }
 
   /// Whether the rule says so of a list. Lists of contents are lists of assets.
   func isJSONList(_ type: Any.Type, _ target: FieldTarget) -> Bool {

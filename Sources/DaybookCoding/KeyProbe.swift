@@ -1,0 +1,95 @@
+/// A decoder that is asked for a container once: the type of the keys is all that it is for.
+///
+/// A type that decodes another one in its own place, as optionals and property wrappers do, has that one's keys.
+final class KeyProbe: Decoder {
+  struct End: Error {}
+
+  private(set) var keys: (any CodingKey.Type)?
+  /// A list was asked for, or a value that has no keys.
+  private var isWithoutKeys = false
+  /// Wrappers may be within wrappers, and a type may decode itself.
+  private var depth = 0
+  private static let maximumDepth = 8
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any]
+
+  init(userInfo: [CodingUserInfoKey: Any]) { self.userInfo = userInfo }
+
+  /// The keys that values of a type have; nil where that is not known.
+  static func keys(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> (any CodingKey.Type)? {
+    probe(type, userInfo)?.keys
+  }
+
+  /// Whether values of a type are known to have no keys.
+  static func hasNoKeys(_ type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> Bool {
+    probe(type, userInfo).map { $0.keys == nil && $0.isWithoutKeys } ?? false
+  }
+
+  private static func probe(_ type: Any.Type?, _ userInfo: [CodingUserInfoKey: Any]) -> KeyProbe? {
+    guard let type = type as? any Decodable.Type else { return nil }
+    let probe = KeyProbe(userInfo: userInfo)
+    probe.look(at: type)
+    return probe
+  }
+
+  private func look<T: Decodable>(at type: T.Type) {
+    if FieldDecoder.isLeaf(type) || T.self is any ListOfElements.Type && !(T.self is any OptionalValue.Type) {
+      isWithoutKeys = true
+    } else {
+      _ = try? T(from: self)
+    }
+  }
+
+  /// A type decodes another one in its place. An object may have keys of superclasses, too, so those that it asks for first say little.
+  fileprivate func see<T: Decodable>(_ type: T.Type) {
+    guard depth < Self.maximumDepth, !(type is AnyClass) else { return }
+    depth += 1
+    look(at: type)
+    depth -= 1
+  }
+
+  fileprivate func seeNoKeys() { isWithoutKeys = true }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    if keys == nil { keys = type }
+    throw End()
+  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    seeNoKeys()
+    throw End()
+  }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { KeyProbeValue(probe: self) }
+}
+
+/// There is no value, only what type it is asked for as.
+private struct KeyProbeValue: SingleValueDecodingContainer {
+  let probe: KeyProbe
+  var codingPath: [any CodingKey] { [] }
+
+  private func single<T>() throws -> T {
+    probe.seeNoKeys()
+    throw KeyProbe.End()
+  }
+
+  func decodeNil() -> Bool { false }
+  func decode(_ type: Bool.Type) throws -> Bool { try single() }
+  func decode(_ type: String.Type) throws -> String { try single() }
+  func decode(_ type: Double.Type) throws -> Double { try single() }
+  func decode(_ type: Float.Type) throws -> Float { try single() }
+  func decode(_ type: Int.Type) throws -> Int { try single() }
+  func decode(_ type: Int8.Type) throws -> Int8 { try single() }
+  func decode(_ type: Int16.Type) throws -> Int16 { try single() }
+  func decode(_ type: Int32.Type) throws -> Int32 { try single() }
+  func decode(_ type: Int64.Type) throws -> Int64 { try single() }
+  func decode(_ type: Int128.Type) throws -> Int128 { try single() }
+  func decode(_ type: UInt.Type) throws -> UInt { try single() }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try single() }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try single() }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try single() }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try single() }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try single() }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    probe.see(type)
+    throw KeyProbe.End()
+  }
+}

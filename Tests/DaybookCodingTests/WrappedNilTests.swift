@@ -1,0 +1,106 @@
+import Daybook
+import DaybookCoding
+import Testing
+
+// Nil of a flattened property, beside a field of a newer version that begins as the property does: it is read as nil in whatever way the
+// type asks, and takes nothing with it that is not its own.
+
+private let flat = {
+  var options = RecordCodingOptions()
+  options.nested = .flattened
+  return options
+}()
+
+/// Encodes what it has in its own place, nil included.
+@propertyWrapper private struct Kept<Value: Codable & Equatable>: Codable, Equatable {
+  var wrappedValue: Value
+  init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+  init(from decoder: any Decoder) throws { wrappedValue = try decoder.singleValueContainer().decode(Value.self) }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(wrappedValue)
+  }
+}
+
+/// The same, where nil is told from the rest by hand.
+@propertyWrapper private struct Maybe<Value: Codable & Equatable>: Codable, Equatable {
+  var wrappedValue: Value?
+  init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+  init(from decoder: any Decoder) throws { wrappedValue = try decoder.singleValueContainer().decode(Value?.self) }
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+  }
+}
+
+@Suite("nil of flattened properties")
+struct WrappedNilTests {
+  private struct Home: Codable, Equatable {
+    var street: String? = "s"
+    var zip: Int?
+  }
+
+  private struct Asking: RecordCodable, Equatable {
+    var recordName = "a"
+    var age: Int?
+    var home: Home?
+    var need: Need?
+    struct Need: Codable, Equatable { var what = "w" }
+    enum CodingKeys: CodingKey { case recordName, age, home, need }
+
+    init() {}
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      recordName = try container.decode(String.self, forKey: .recordName)
+      age = try container.decode(Int?.self, forKey: .age)
+      home = try container.decode(Home?.self, forKey: .home)
+      need = try container.decode(Need?.self, forKey: .need)
+    }
+  }
+
+  @Test("decode(T?.self) beside a newer version's field gave an empty value or an error, and decodeIfPresent nil")
+  func decodeOptional() throws {
+    var record = try RecordEncoder(options: flat).encode(Asking())
+    record["age_group"] = "of a newer version"
+    record["home_color"] = "red"
+    record["need_color"] = "red"
+    #expect(try RecordDecoder(options: flat).decode(Asking.self, from: record) == Asking())
+    record["home_zip"] = 1
+    record["age"] = 2
+    record["need_what"] = "x"
+    let read = try RecordDecoder(options: flat).decode(Asking.self, from: record)
+    #expect(read.home == Home(street: nil, zip: 1) && read.age == 2 && read.need == .init(what: "x"))
+    // A value without a single field is there by its mark.
+    var empty = Asking()
+    empty.home = Home(street: nil)
+    let marked = try RecordEncoder(options: flat).encode(empty)
+    #expect(try RecordDecoder(options: flat).decode(Asking.self, from: marked) == empty)
+  }
+
+  private struct Wrapped: RecordCodable, Equatable {
+    var recordName = "w"
+    @Kept var age: Int? = 1
+    @Kept var home: Home? = Home()
+    @Maybe var year: Int? = 2
+    @Maybe var work: Home? = Home()
+    @Kept var all: Kept<Home?> = Kept(wrappedValue: Home())
+  }
+
+  @Test("nil in a property wrapper took a newer version's fields that begin as it does", arguments: [false, true])
+  func wrapper(isUpdate: Bool) throws {
+    let database = try Database.inMemory()
+    try database.save(Wrapped(), options: flat)
+    let others = ["age_group", "all_color", "home_color", "work_color", "year_end"]
+    try database.update(Record.ID("w")) { record in
+      for other in others { record[other] = "of a newer version" }
+    }
+    let left = Wrapped(age: nil, home: nil, year: nil, work: nil, all: Kept(wrappedValue: nil))
+    if isUpdate {
+      try database.update(Wrapped.self, "w", options: flat) { $0 = left }
+    } else {
+      try database.save(left, options: flat)
+    }
+    #expect(try database.record(Record.ID("w"))?.keys == others)
+    #expect(try database.fetch(Wrapped.self, "w", options: flat) == left)
+  }
+}
