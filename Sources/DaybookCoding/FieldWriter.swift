@@ -27,15 +27,24 @@ struct FieldWriter {
 
   private func isThere(_ value: Record.Value, _ field: String) -> Bool {
     guard let known = record[field] as Record.Value? else { return false }
-    // A decoded URL leads to a copy of the content: it has not become another one.
     switch (known, value) {
-    case (.asset(let stored), .asset(let new)): return stored == new || stored.isContent(of: new)
+    case (.asset(let stored), .asset(let new)): return Self.isSame(stored, new)
     case (.assets(let stored), .assets(let new)):
-      return stored.count == new.count && zip(stored, new).allSatisfy { $0 == $1 || $0.isContent(of: $1) }
+      return stored.count == new.count && zip(stored, new).allSatisfy { Self.isSame($0, $1) }
     default: break
     }
     // One and 1.0 are equal, and are stored in two ways.
     return known.kind == value.kind && known == value
+  }
+
+  private static func isSame(_ stored: Asset, _ new: Asset) -> Bool {
+    // A decoded URL leads to a copy of the content: it has not become another one.
+    if stored == new || stored.isContent(of: new) { return true }
+    // What was encoded has no SHA-256 yet. To read as many bytes is less than to write them.
+    guard !new.isStored, new.fileURL == nil, stored.byteCount == new.byteCount, let content = try? new.content() else {
+      return false
+    }
+    return (try? stored.content()) == content
   }
 
   /// Removes a field. Also of a new record: saved over an older one, it takes the field away there.

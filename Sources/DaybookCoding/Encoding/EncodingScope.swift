@@ -23,7 +23,7 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
   var hasAssets = false
-  private var fault: (any Error)?
+  var fault: (any Error)?
   private var pending: [Pending] = []
   /// Flattened values that have no field yet, and something in them that is finished later.
   private var unmarked: [Pending] = []
@@ -369,7 +369,8 @@ final class EncodingScope: CodingScope {
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
     var result = try encoder.result()
     if encoder.form != .json, Self.isOfForm(result) {
-      result = .value(.asset(Asset(data: try propertyList(value, encoder.form, target))))
+      let data = try propertyList(value, encoder.form, target)
+      result = .value(.asset(storedPropertyList(of: value, encoder, result, data) ?? Asset(data: data)))
     }
     if case .json? = target.rule, case .value(let single) = result, T.self is any RawRepresentable.Type {
       try target.checkEffect(on: single, of: T.self)
@@ -468,24 +469,5 @@ final class EncodingScope: CodingScope {
     if case .asset(let format)? = target.rule { return format }
     if target.rule == nil, case .asset(let format) = options.nested { return format }
     return nil
-  }
-
-  /// The property list of a value that was encoded as JSON before. That was a dry run: the system's encoder follows a value that
-  /// contains itself until the stack ends, and writes what does not read back (PropertyListRoundTrip.swift).
-  private func propertyList(
-    _ value: some Encodable, _ format: RecordCodingOptions.AssetFormat, _ target: FieldTarget
-  ) throws -> Data {
-    if let fault { throw fault }
-    let encoder = PropertyListEncoder()
-    encoder.outputFormat = format == .binaryPropertyList ? .binary : .xml
-    for (key, value) in options.userInfo { encoder.userInfo[key] = value }
-    let data: Data
-    do { data = try encoder.encode(value) } catch {
-      throw target.error(.unsupportedValue, "The value cannot be written as a property list.", cause: error)
-    }
-    do throws(PropertyListLimits.Fault) { try PropertyListLimits.check(data) } catch {
-      throw target.error(.tooLarge, "The property list would not be read again: \(error.reason).")
-    }
-    return data
   }
 }
