@@ -9,7 +9,8 @@ extension RecordEncoder {
   /// and name are one record, also where objects refer to each other in a circle. However deep the values lie, no stack is used up.
   /// - Throws: `conflictingValues` when two values of one name would be different records.
   public func encodeGraph<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> [Record] {
-    try GraphEncoding(self).encode(value)
+    try SuperclassCheck.check(value, as: T.self, options)
+    return try GraphEncoding(self).encode(value)
   }
 }
 

@@ -32,7 +32,8 @@ public struct RecordEncoder: Sendable {
   /// An optional that is nil removes its field: saved, it takes away what the database has there. Fields that the type does not
   /// know stay as they are when the value has system fields, or when the record is saved with ``SavePolicy/changedKeys``.
   /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits; `ruleWithoutKey` for a
-  ///   rule of the type whose key no property has, or that is for the name; `invalidIdentity` for a value that has another name than its system fields say.
+  ///   rule of the type whose key no property has, or that is for the name; `invalidIdentity` for a value that has another name than its system fields say;
+  ///   `unsupportedValue` for an object whose own class encrypts what `T` reads in plain.
   public func encode<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Record {
     try encoded(value).record
   }
@@ -79,6 +80,7 @@ public struct RecordEncoder: Sendable {
     // Of an object that is asked for as one of its superclass the rules are those of its own class.
     let own = type(of: value)
     let rules = own.fieldRules
+    if !rules.isEmpty, own != T.self { try SuperclassCheck.check(value, as: T.self, shared.content) }
     let scope = EncodingScope(
       fields, shared, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
     let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)

@@ -89,6 +89,68 @@ struct RuleMemoryTests {
     }
   }
 
+  class Pet: RecordCodable {
+    enum Keys: String, CodingKey { case name }
+    var recordName: String { "p" }
+    var name: String? = "SECRET"
+    class var recordType: String { "Pet" }
+    class var fieldRules: [String: FieldRule] { [:] }
+
+    init() {}
+    required init(from decoder: any Decoder) throws {
+      name = try decoder.container(keyedBy: Keys.self).decodeIfPresent(String.self, forKey: .name)
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encodeIfPresent(name, forKey: .name)
+    }
+  }
+
+  class Hound: Pet {
+    enum HoundKeys: String, CodingKey { case chip }
+    override class var fieldRules: [String: FieldRule] { ["name": .encrypted] }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: HoundKeys.self)
+      try container.encode(1, forKey: .chip)
+    }
+  }
+
+  final class Whelp: Hound {}
+
+  final class Puppy: Hound {
+    override class var fieldRules: [String: FieldRule] { ["chip": .encrypted] }
+  }
+
+  struct Kennel: RecordEncodable {
+    var recordName: String { "k" }
+    var pets: [Pet]
+  }
+
+  @Test("a property that only the object's own class encrypts was lost when it was read as the superclass it was saved as")
+  func onlyOwnClass() throws {
+    let database = try Database.inMemory()
+    for pet: Pet in [Hound(), Whelp()] {
+      for _ in 0..<2 {
+        let error = refusal { try RecordEncoder().encode(pet) }
+        #expect(error?.code == .unsupportedValue && error?.path == ["name"], "\(String(describing: error))")
+        #expect(throws: RecordCodingError.self) { try database.save(pet) }
+        #expect(refusal { try RecordEncoder().encodeGraph(pet) }?.path == ["name"])
+        #expect(refusal { try RecordEncoder().encodeGraph(Kennel(pets: [Pet(), pet])) }?.path == ["pets", "1", "name"])
+      }
+    }
+    #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(Whelp() as Hound as Pet, onto: Record(type: "Pet")) }
+    // As itself it is read with its own rules; what the superclass does not read may be encrypted.
+    let hound = try RecordEncoder().encode(Hound())
+    #expect(try RecordDecoder().decode(Hound.self, from: hound).name == "SECRET" && !hasSecret(hound))
+    let puppy = try RecordEncoder().encode(Puppy() as Pet)
+    #expect(puppy.encryptedValues.keys == ["chip"])
+    #expect(try RecordDecoder().decode(Pet.self, from: puppy).name == "SECRET")
+    var options = RecordCodingOptions()
+    options.rules = ["name": .encrypted]
+    #expect(try !hasSecret(RecordEncoder(options: options).encode(Hound() as Pet)))
+  }
+
   struct Person: RecordCodable {
     struct Home: Codable {
       var street = "s"

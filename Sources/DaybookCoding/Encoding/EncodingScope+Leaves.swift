@@ -212,13 +212,21 @@ extension EncodingScope {
   }
 
   /// A value that is a record of its own; nil when it is to be part of this one.
-  func referred<T: Encodable>(_ value: T, _ target: FieldTarget) -> (any RecordEncodable)? {
+  func referred<T: Encodable>(_ value: T, _ target: FieldTarget) throws -> (any RecordEncodable)? {
     switch target.rule {
     case .reference?, .parent?: break
     case nil: if graph == nil { return nil }
     default: return nil
     }
-    return value as? any RecordEncodable
+    guard let record = value as? any RecordEncodable else { return nil }
+    // The graph makes its record, which is read as the property's type.
+    let known = T.self is any OptionalValue.Type ? (T.self as? any ListOfElements.Type)?.elementType ?? T.self : T.self
+    if graph != nil, let type = known as? any RecordEncodable.Type, Swift.type(of: record) != type {
+      do { try SuperclassCheck.check(record, as: type, options) } catch {
+        throw RecordCodingError(error.code, error.message, path: target.path + error.path, facts: error.facts)
+      }
+    }
+    return record
   }
 
   /// The reference to a value that is a record of its own.

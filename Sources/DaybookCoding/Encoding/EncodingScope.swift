@@ -356,7 +356,7 @@ final class EncodingScope: CodingScope {
       try store(leaf, target)
       return
     }
-    if let referred = referred(value, target) {
+    if let referred = try referred(value, target) {
       try store(.reference(try reference(of: referred, target)), target)
       return
     }

@@ -144,7 +144,7 @@ final class FieldEncoder: Encoder {
   fileprivate func encode<T: Encodable>(_ value: T) throws {
     if let number = largeNumber(value) { return try set(integer: number) }
     if !scope.isJSONList(T.self, target), let leaf = try scope.leaf(value, target) { return try set(leaf, of: T.self) }
-    if let referred = scope.referred(value, target) { return try set(referred) }
+    if let referred = try scope.referred(value, target) { return try set(referred) }
     let groupCount = DaybookCoding.unorderedGroupCount(T.self)
     if groupCount > 0 { unorderedGroupCount = groupCount }
     // In the place of a wrapper, or of an optional.

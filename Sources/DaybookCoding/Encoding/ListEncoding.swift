@@ -114,7 +114,7 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
     if !(T.self is any ListOfElements.Type), let leaf = try scope.leaf(value, target), leaf.elementCount == nil {
       return list.append(.value(leaf, of: value))
     }
-    if let referred = scope.referred(value, target) { return list.append(.referred(referred, target, of: value)) }
+    if let referred = try scope.referred(value, target) { return list.append(.referred(referred, target, of: value)) }
     let element = FieldEncoder(scope, target, isElement: true)
     element.form = encoder.form
     element.unorderedGroupCount = unorderedGroupCount(T.self)
