@@ -16,6 +16,11 @@ import Daybook
 /// ```
 /// Each key of the type's `encode(to:)` becomes a field. Two keys do not: `systemFields`, and ``recordNameKey``, which stands for
 /// the name of the record.
+///
+/// A property that is nil takes its field away, also from an older record. An `encode(to:)` of your own says so with `encodeIfPresent` or
+/// `encodeNil`. Where it leaves the key out instead (`if let note { … }`), the old value stays, unless the keys are listed:
+/// `enum CodingKeys: CodingKey, CaseIterable`. Then every key that is listed and not encoded loses its field; a key for decoding alone
+/// belongs into another type of keys.
 public protocol RecordEncodable: Encodable {
   /// The type of the record. The default is the name of the Swift type, without what it is nested in.
   static var recordType: String { get }

@@ -57,6 +57,29 @@ enum TypeMemory {
     unsafe unsafeBitCast(T.self as Any.Type, to: UnsafePointer<UInt>.self).pointee == 0x201
   }
 
+  // MARK: keys
+
+  private static let unlisted = RememberedTypes()
+  private static let listed = Mutex<[ObjectIdentifier: [any CodingKey]]>([:])
+
+  /// All keys of a type that lists them; none of others, and of those whose keys may be any text. To find out is a cast that looks into
+  /// tables, for each value (row: coding-encode).
+  @inline(__always)
+  static func listedKeys<Key: CodingKey>(_ type: Key.Type) -> [any CodingKey] {
+    unlisted.contains(type) ? [] : foundKeys(type)
+  }
+
+  private static func foundKeys<Key: CodingKey>(_ type: Key.Type) -> [any CodingKey] {
+    if let known = listed.withLock({ $0[ObjectIdentifier(type)] }) { return known }
+    guard let all = type as? any CaseIterable.Type, !RecordCodingOptions.isOpen(type) else {
+      unlisted.insert(type)
+      return []
+    }
+    let keys: [any CodingKey] = RecordCodingOptions.cases(of: all).compactMap { $0 as? Key }
+    listed.withLock { $0[ObjectIdentifier(type)] = keys }
+    return keys
+  }
+
   // MARK: rules
 
   /// The rules of a type, where all that they depend on is the type and whether nested values are flattened: then they are checked once

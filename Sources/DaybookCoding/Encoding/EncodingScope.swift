@@ -30,7 +30,7 @@ final class EncodingScope: CodingScope {
   /// Those that were asked for by a key: who asks again goes on with the same one.
   private var pendingByField: [String: FieldEncoder] = [:]
   /// Which path has which field, where two paths could have one.
-  private var owners: [String: [String]] = [:]
+  private(set) var owners: [String: [String]] = [:]
   private var mayCollide = false
   /// Keys are the names of fields, and no rule or option changes what the usual kinds of values become: containers write these
   /// at once, and go the careful way for all else.
@@ -45,6 +45,10 @@ final class EncodingScope: CodingScope {
   /// The keys of the value itself that a container was asked for first.
   private var firstKeys: (any CodingKey.Type)?
   private var hasOtherKeys = false
+  /// The keys of the value itself that their types list: what is not encoded of them is removed.
+  var listedKeys: [any CodingKey] = []
+  /// The fields that the value has, or says are nil, where the record does not tell: it has those that were there before.
+  var named: Set<String> = []
   /// After encoding: each rule of the type has its key.
   private(set) var areRulesComplete = false
 
@@ -75,6 +79,7 @@ final class EncodingScope: CodingScope {
       value.encoder.step.hasPending = false
       try storeMark(of: value.encoder, value.target)
     }
+    if !listedKeys.isEmpty { try removeLeftOut() }
     if let fault { throw fault }
     if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
     if flattened != nil { try finishFlattened() }
@@ -96,7 +101,8 @@ final class EncodingScope: CodingScope {
   private static let dictionaryKeys = KeyProbe.keys(of: [String: Int].self, userInfo: [:]).map { ObjectIdentifier($0) }
 
   /// The value itself asked for a container. An enum had other fields of another case, and a dictionary may have lost keys.
-  func seeKeysOfRecord(_ type: any CodingKey.Type) {
+  func seeKeysOfRecord<Key: CodingKey>(_ type: Key.Type) {
+    seeListedKeys(type)
     if isOfEnum {
       markFlattened(type, below: nil)
     } else if ObjectIdentifier(type) == Self.dictionaryKeys, !hasOtherKeys,
@@ -255,6 +261,7 @@ final class EncodingScope: CodingScope {
   /// Puts a value that is as its field has it into the record.
   func store(_ given: consuming Record.Value, _ target: FieldTarget) throws {
     ruleCheck?.seeField(target)
+    note(target)
     let value = target.rule == nil ? given : try applyRule(given, target)
     let size = Self.variableByteCount(value)
     if size > 0 {
@@ -303,7 +310,8 @@ final class EncodingScope: CodingScope {
     try remove(target, type, mayHaveKeys: mayHaveKeys() || target.rule != nil)
   }
 
-  private func remove(_ target: FieldTarget, _ type: Any.Type? = nil, mayHaveKeys: Bool) throws {
+  func remove(_ target: FieldTarget, _ type: Any.Type? = nil, mayHaveKeys: Bool) throws {
+    note(target)
     do throws(DatabaseError) {
       switch target.rule {
       case .parent?: fields.setParent(nil)
