@@ -153,17 +153,4 @@ struct ImportWorkTests {
     } catch { #expect(error.code == .limitExceeded && error.facts.key == "text", "\(error)") }
     try database.close()
   }
-
-  @Test("of a key that a row has twice the last value counts, however many keys there are", arguments: [3, 100])
-  func twice(count: Int) throws {
-    let members = (0..<count).map { "\"k\($0)\":\($0)" } + ["\"k1\":-1", "\"k0\":-7"]
-    let record = try #require(try Self.row("{\(members.joined(separator: ","))}\n", .json))
-    #expect(record.keys.count == count && record["k1"] == -1 && record["k0"] == -7 && record["k2"] == 2)
-    let fields = members.map { $0.replacing(#/:(-?\d+)/#) { #":{"type":"int","value":\#($0.output.1)}"# } }
-    var sealedCount = 0
-    let line = try Importer.record(
-      try json(#"{"zone":"_defaultZone","name":"a","type":"T","fields":{\#(fields.joined(separator: ","))}}"#), 1,
-      sealedCount: &sealedCount)
-    #expect(line["k1"] == -1 && line["k0"] == -7)
-  }
 }

@@ -1,6 +1,7 @@
 import Daybook
 
-/// Reads JSON text whole: every byte belongs to the value. Of members with one name the last counts.
+/// Reads JSON text whole: every byte belongs to the value. Of members with one name the last counts: what is stored is read. (The tool's
+/// import refuses them.)
 struct JSONReader {
   private var scanner: JSONScanner
 

@@ -40,7 +40,7 @@ extension Commands {
       Keys        What a key cannot hold becomes _ (US Gross: US_Gross); reserved or taken keys get _2. Both are told.
       JSON        true and false become 1 and 0, null is absent, a list of one kind stays a list; other nested values
                   are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5
-                  becomes 7.0, 1776 beside text "1776".
+                  becomes 7.0, 1776 beside text "1776". A key that is in an object twice is refused.
       CSV         The first row names the columns. A column is of numbers only if every cell with something in it is
                   one, written as in JSON: 007 and +1 are text, and so are whole numbers beyond 64 bits. Where few cells are
                   none, such as n/a, the first is told. Whole numbers beyond 2^53 beside fractions are text, too: no kind

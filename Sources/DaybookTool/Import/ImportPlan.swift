@@ -158,21 +158,20 @@ struct ImportPlan {
       }
     }
     var expected = 0
-    var waiting: [(position: Int, index: Int, value: Record.Value)] = []
-    for (index, member) in members.enumerated() {
+    var waiting: [(position: Int, value: Record.Value)] = []
+    for member in members {
       guard let position = position(of: member.key, expected: expected) else {
         throw .badRow(line: line, "the input changed while it was read.")
       }
       expected = position + 1
       guard let value = columns[position].kind?.value(member.value) else { continue }
       if members.count > Self.manyKeys {
-        waiting.append((position, index, value))
+        waiting.append((position, value))
       } else {
         try set(value, columns[position], &row.record, line)
       }
     }
-    // Of a key that is there twice the last one counts.
-    waiting.sort { (ranks[$0.position], $0.index) < (ranks[$1.position], $1.index) }
+    waiting.sort { ranks[$0.position] < ranks[$1.position] }
     for field in waiting { try set(field.value, columns[field.position], &row.record, line) }
     if let location {
       let place = try Coordinate.location(

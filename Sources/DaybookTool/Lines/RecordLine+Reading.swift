@@ -51,15 +51,10 @@ extension RecordLine {
     return record
   }
 
-  /// In the order of keys, as `dump` writes them: fields that are set in another one are moved for each that is set. Of a
-  /// key that is there twice the last one comes last.
+  /// In the order of keys, as `dump` writes them: fields that are set in another one are moved for each that is set.
   private static func inOrder(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
     let isInOrder = zip(fields, fields.dropFirst()).allSatisfy { UTF8Order.compare($0.key, $1.key) <= 0 }
-    if isInOrder { return fields }
-    return fields.enumerated().sorted { first, second in
-      let order = UTF8Order.compare(first.element.key, second.element.key)
-      return order != 0 ? order < 0 : first.offset < second.offset
-    }.map(\.element)
+    return isInOrder ? fields : fields.sorted { UTF8Order.compare($0.key, $1.key) < 0 }
   }
 
   private static func value(

@@ -1,6 +1,9 @@
 import Daybook
 
 /// Parses one JSON value that lies whole in memory, and says on which line it is wrong.
+///
+/// A member that is there twice is refused, at every depth: RFC 8259 leaves open which of the two counts, and readers differ. So nothing
+/// that an import stores, nested values included, means one thing here and another there.
 struct JSONParser {
   /// What is wrong with a text, and where: the column is counted in bytes, from 1.
   struct Fault: Error {
@@ -39,9 +42,14 @@ struct JSONParser {
     switch try scanner.start() {
     case .object:
       var members: [JSONValue.Member] = []
+      var names: Set<ByteText> = []
       guard try scanner.enter(.object) else { return .object(members) }
       repeat {
+        let before = scanner
         let key = try scanner.memberName()
+        if isThere(key, members, &names) {
+          throw before.fault("the key \(ShownText.escaped(String(key.prefix(60)))) is there twice.")
+        }
         members.append(.init(key: key, value: try value()))
       } while try scanner.goesOn(in: .object)
       return .object(members)
@@ -61,5 +69,14 @@ struct JSONParser {
     case .null: return .null
     case .bool(let value): return .bool(value)
     }
+  }
+
+  /// Rows have few members mostly: to compare them is less than to hash their names.
+  private static let manyMembers = 16
+
+  private func isThere(_ key: String, _ members: [JSONValue.Member], _ names: inout Set<ByteText>) -> Bool {
+    if members.count < Self.manyMembers { return members.contains { UTF8Order.equal($0.key, key) } }
+    if names.isEmpty { names = Set(members.map { ByteText($0.key) }) }
+    return !names.insert(ByteText(key)).inserted
   }
 }

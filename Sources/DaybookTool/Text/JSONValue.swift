@@ -21,7 +21,7 @@ enum JSONValue: Equatable {
     }
   }
 
-  /// The value of a key of an object; the last one where a key is there twice. Nil for other values.
+  /// The value of a key of an object; nil for other values.
   subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.last { UTF8Order.equal($0.key, key) }?.value
