@@ -10,6 +10,8 @@ struct ImportPlan {
     let kinds: KindSet
     /// In CSV: why a column of numbers is text; nil of any other.
     var exception: (cells: Int, of: Int, row: Int, line: Int)?
+    /// In CSV: a column that is text only because its numbers have decimal commas.
+    var hasDecimalCommas = false
   }
 
   static let locationKey = "location"
@@ -70,7 +72,8 @@ struct ImportPlan {
         Column(
           name: column.name, key: keyOfColumn[position],
           kind: dropped.contains(position) ? nil : kind,
-          kinds: column.kinds, exception: kind == .string ? column.exception : nil))
+          kinds: column.kinds, exception: kind == .string ? column.exception : nil,
+          hasDecimalCommas: kind == .string && column.hasDecimalCommas))
     }
     var nameColumn: Int?
     if let name = options.nameColumn, survey.rowCount > 0 {
@@ -121,10 +124,17 @@ struct ImportPlan {
   /// Columns of CSV that are text because of a few cells, though most are numbers.
   var exceptions: [(key: String, cells: Int, of: Int, row: Int, line: Int)] {
     columns.enumerated().compactMap { position, column in
-      guard column.kind != nil, position != nameColumn, let exception = column.exception else {
+      guard column.kind != nil, position != nameColumn, !column.hasDecimalCommas, let exception = column.exception else {
         return nil
       }
       return (column.key, exception.cells, exception.of, exception.row, exception.line)
+    }
+  }
+
+  /// Keys of CSV that are text because their numbers have decimal commas.
+  var decimalCommas: [String] {
+    columns.enumerated().compactMap { position, column in
+      column.kind != nil && position != nameColumn && column.hasDecimalCommas ? column.key : nil
     }
   }
 
@@ -251,6 +261,9 @@ struct ImportPlan {
 }
 
 extension ImportSurvey.Column {
+  /// All cells that are no numbers would be with a point.
+  var hasDecimalCommas: Bool { textCount > 0 && decimalCommaCount == textCount }
+
   /// The cells that are no numbers, where they are the fewer.
   fileprivate var exception: (cells: Int, of: Int, row: Int, line: Int)? {
     guard kinds.isMixedInCells, let firstText, textCount <= cellCount / 2 else { return nil }

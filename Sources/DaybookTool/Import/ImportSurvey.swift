@@ -8,6 +8,8 @@ struct ImportSurvey {
     var kinds: KindSet = []
     /// In CSV: cells that are no numbers, of how many that are not empty, and where the first of them is.
     var textCount = 0
+    /// Of these: numbers with decimal commas.
+    var decimalCommaCount = 0
     var cellCount = 0
     var firstText: (row: Int, line: Int)?
   }
@@ -84,11 +86,9 @@ struct ImportSurvey {
   /// - Throws: for a strict survey, an error at the first text in a column that had numbers, and at the first number among texts.
   mutating func observe(_ row: CSVReader) throws(ToolError) {
     guard row.cellCount == columns.count else {
-      let delimiter = row.delimiter.name
       throw .badRow(
         line: row.line, "the row has \(Wording.count(row.cellCount, "cell")), the header \(columns.count).",
-        advice: row.cellCount > columns.count
-          ? "A cell with a \(delimiter) in it needs quotes." : "An empty cell needs its \(delimiter), too.")
+        advice: advice(onCellsOf: row))
     }
     rowCount += 1
     for position in columns.indices {
@@ -96,13 +96,15 @@ struct ImportSurvey {
       let kind = KindSet(ofCell: row.bytes, row.range(position))
       if kind == .text {
         columns[position].textCount += 1
+        if DecimalComma.isNumber(row.bytes, row.range(position)) { columns[position].decimalCommaCount += 1 }
         if columns[position].firstText == nil { columns[position].firstText = (rowCount, row.line) }
       }
       if !kind.isEmpty { columns[position].cellCount += 1 }
       if kind.isSubset(of: before) { continue }
       let after = before.union(kind)
       if options.isStrict, after.isMixedInCells, !before.isMixedInCells, !namedColumns.contains(position) {
-        throw mix(of: before, and: kind, in: columns[position].name, row.line)
+        let isDecimal = columns[position].hasDecimalCommas
+        throw mix(of: before, and: kind, in: columns[position].name, row.line, isDecimal ? Self.decimalAdvice : nil)
       }
       columns[position].kinds = after
     }
@@ -119,10 +121,30 @@ struct ImportSurvey {
   }
 
   /// What a strict survey says of a key with values of several kinds.
-  private func mix(of before: KindSet, and kind: KindSet, in column: String, _ line: Int) -> ToolError {
+  private func mix(
+    of before: KindSet, and kind: KindSet, in column: String, _ line: Int, _ advice: String? = nil
+  ) -> ToolError {
     .badRow(
       line: line, "row \(rowCount): \(column) holds \(kind.description), and \(before.description) in earlier rows.",
-      advice: "Without --strict the key would be stored as \(before.union(kind).unified?.name ?? "text").")
+      advice: advice ?? "Without --strict the key would be stored as \(before.union(kind).unified?.name ?? "text").")
+  }
+
+  private static let decimalAdvice = "Its texts are numbers with a decimal comma: with a point they are numbers."
+
+  /// What to do about a row with too many cells, or too few.
+  private func advice(onCellsOf row: CSVReader) -> String {
+    let delimiter = row.delimiter.name
+    guard row.cellCount > columns.count else { return "An empty cell needs its \(delimiter), too." }
+    let quotes = "A cell with a \(delimiter) in it needs quotes."
+    guard delimiter == Delimiter.comma.name, !DecimalComma.splitPlaces(row).isEmpty else { return quotes }
+    let ways = "write a point for it, or put the number into quotes, which makes it text."
+    var positions = DecimalComma.splitColumns(row, columnCount: columns.count)
+    // One that has had fractions is rather the one.
+    let fractions = positions.filter { columns[$0].kinds.contains(.double) }
+    if fractions.count == 1 { positions = fractions }
+    let names = positions.prefix(3).map { ShownText.escaped(columns[$0].name) }
+    if names.isEmpty { return "\(quotes) Where a number has a decimal comma, \(ways)" }
+    return "Has a number in the column \(names.joined(separator: " or ")) a decimal comma? Then \(ways)"
   }
 
   private func check(_ text: String, _ formats: DateFormats, _ column: String, _ line: Int) throws(ToolError) {

@@ -45,44 +45,23 @@ struct Importer {
 
   private func surveyCSV(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {
     var reader = CSVReader(source, delimiter: options.delimiter)
-    guard try reader.next() else { return .empty }
-    if reader.cellCount == 1 { try tellOfOneColumn(reader, reader.delimiter.alternatives(in: reader.text(0))) }
-    // Each column costs memory for its kinds and its key before the first row is read.
-    guard reader.cellCount <= Self.maximumColumnCount else {
-      throw ToolError.badRow(
-        line: reader.line,
-        "there are \(Wording.count(reader.cellCount)) columns, and a record has \(Wording.count(Self.maximumColumnCount)) fields at most.",
-        advice: "Is the first row the one with the names of the columns?")
-    }
-    var survey = ImportSurvey(header: reader, options)
-    while try reader.next() {
-      try survey.observe(reader)
-      if survey.rowCount & 0xFFF == 0 { try bar.update(source.offset, of: source.byteCount) }
-    }
-    return .rows(try ImportPlan(survey, options))
-  }
-
-  /// One column is mostly a table of another delimiter. A header and a first row that it splits are saved as such only where an
-  /// option, or the input, says that it is not meant.
-  private func tellOfOneColumn(_ header: CSVReader, _ others: [Delimiter]) throws {
-    let splitting = others.first { splits(at: $0) }
-    guard let other = splitting ?? others.first else { return }
-    let column = ShownText.escaped(String(header.text(0).prefix(60)))
-    if !header.delimiter.isNamed, splitting != nil {
-      throw ToolError.badRow(
-        line: header.line, "the input has one column, \(column), and a \(other.name) splits it and the first row.",
-        advice: "--delimiter \(other.name) splits them, --delimiter \(header.delimiter.name) imports one column.")
-    }
-    try errors.line("daybook: the input has one column, \(column); --delimiter \(other.name) splits it.")
-  }
-
-  /// Whether there is a first row, and it has several cells as the header has.
-  private func splits(at other: Delimiter) -> Bool {
-    var reader = CSVReader(input.source(), delimiter: other)
-    for _ in 0..<2 {
-      guard (try? reader.next()) == true, reader.cellCount > 1 else { return false }
-    }
-    return true
+    do {
+      guard try reader.next() else { return .empty }
+      if reader.cellCount == 1 { try tellOfOneColumn(reader) } else { try checkIsSplitOnce(reader) }
+      // Each column costs memory for its kinds and its key before the first row is read.
+      guard reader.cellCount <= Self.maximumColumnCount else {
+        throw ToolError.badRow(
+          line: reader.line,
+          "there are \(Wording.count(reader.cellCount)) columns, and a record has \(Wording.count(Self.maximumColumnCount)) fields at most.",
+          advice: "Is the first row the one with the names of the columns?")
+      }
+      var survey = ImportSurvey(header: reader, options)
+      while try reader.next() {
+        try survey.observe(reader)
+        if survey.rowCount & 0xFFF == 0 { try bar.update(source.offset, of: source.byteCount) }
+      }
+      return .rows(try ImportPlan(survey, options))
+    } catch let error as ToolError { throw withDelimiter(error, reader.delimiter) }
   }
 
   private func surveyJSON(_ source: ByteSource, _ bar: inout ProgressBar) throws -> Content {

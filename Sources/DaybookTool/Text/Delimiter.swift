@@ -62,9 +62,18 @@ struct Delimiter: Equatable {
     }
   }
 
+  /// What tables are mostly split at otherwise.
+  var alternatives: [Delimiter] {
+    [Self.semicolon, Self.tab, Delimiter(byte: UInt8(ascii: "|")), Self.comma].filter { $0.byte != byte }
+  }
+
   /// What the only cell of a header may have been meant to be split at.
-  func alternatives(in header: String) -> [Delimiter] {
-    [Self.semicolon, Self.tab, Delimiter(byte: UInt8(ascii: "|")), Self.comma]
-      .filter { $0.byte != byte && header.utf8.contains($0.byte) }
+  func alternatives(in header: String) -> [Delimiter] { alternatives.filter { header.utf8.contains($0.byte) } }
+
+  /// The same, whatever the input says.
+  var asNamed: Delimiter {
+    var named = self
+    named.isNamed = true
+    return named
   }
 }
