@@ -77,6 +77,23 @@ struct FirstImportTests {
     #expect(try bench.records(new).isEmpty)
   }
 
+  @Test("a dump was read three times where no record of another type could be met")
+  func readings() throws {
+    let (_, dump) = try importAuthors()
+    let ofBooks = dump.replacing("Authors", with: "Books")
+    let (authors, books) = (try bench.write(dump, to: "a.ndjson"), try bench.write(ofBooks, to: "b.ndjson"))
+    let elsewhere = try bench.write(ofBooks.replacing("_defaultZone", with: "Z"), to: "c.ndjson")
+    let database = try Database.open(at: file)
+    func isComparing(_ path: String) throws -> Bool {
+      let importer = try Importer(InputFile(path: path), format: nil, ImportOptions(), errors: Output.memory())
+      return try importer.mayMeetOtherTypes(importer.survey(), database)
+    }
+    #expect(try !isComparing(authors) && !isComparing(elsewhere) && isComparing(books))
+    try database.save(Record(type: "Books", id: Record.ID("9")))
+    #expect(try isComparing(authors) && !isComparing(elsewhere))
+    try database.close()
+  }
+
   @Test("skipped rows were counted as imported")
   func skipped() throws {
     let rows = try bench.write("id,n\n1,1\n2,2\n", to: "rows.csv")

@@ -14,7 +14,7 @@ struct Importer {
     /// Rows of somebody's own making.
     case rows(ImportPlan)
     /// Lines of a dump.
-    case records(rowCount: Int)
+    case records(DumpTypes)
   }
 
   let input: InputFile
@@ -69,16 +69,17 @@ struct Importer {
     var survey = ImportSurvey(options)
     var recordCount = 0
     var sealedCount = 0
+    var types = DumpTypes()
     while let (row, line) = try reader.next() {
       if recordCount > 0 || (survey.rowCount == 0 && RecordLine.isRecordLine(row)) {
         recordCount += 1
-        _ = try Self.record(row, line, sealedCount: &sealedCount, assets: options.assetFolder)
+        types.add(try Self.record(row, line, sealedCount: &sealedCount, assets: options.assetFolder))
       } else {
         try survey.observe(row, line: line)
       }
       if (recordCount + survey.rowCount) & 0xFFF == 0 { try bar.update(source.offset, of: source.byteCount) }
     }
-    if recordCount > 0 { return .records(rowCount: recordCount) }
+    if recordCount > 0 { return .records(types) }
     return .rows(try ImportPlan(survey, options))
   }
 
