@@ -6,7 +6,7 @@ import DaybookEngine
 /// fields makes eighty of them. A writer takes the buffer's end once, writes through a pointer, and gives the new end
 /// back with `finish`. Measured with ten fields: half the time of appending to the buffer.
 ///
-/// Nothing else may use the buffer between the two; without `finish` nothing was written. Whoever made the writer keeps the buffer:
+/// Nothing else may use the buffer between the two; without `finish` nothing was written. The caller keeps the buffer:
 /// the writer counts no reference to it (row: use-insert-1-fields).
 /// Always true: `offset` is at most `capacity`, and that many bytes of `base` are the buffer's.
 @safe struct ByteWriter {

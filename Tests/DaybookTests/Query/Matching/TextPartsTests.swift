@@ -31,7 +31,10 @@ struct TextPartsTests {
       let pattern = text(["a", "b", "a", "?", "*", "é"], random.number(9))
       let options = random.pick([[], .ignoringCase, .ignoringAccents] as [Query.TextOptions])
       let field = Query.Field(key: "t")
-      for test in [.contains(.string(part)), .text(.pattern, ByteText(pattern)), .text(.suffix, ByteText(part))] as [Query.Condition.Test] {
+      let tests: [Query.Condition.Test] = [
+        .contains(.string(part)), .text(.pattern, ByteText(pattern)), .text(.suffix, ByteText(part)),
+      ]
+      for test in tests {
         let predicate = Query.Predicate(Query.Condition(field, test, options))
         let expected = predicate.matches(record)
         if expected { passed += 1 }
