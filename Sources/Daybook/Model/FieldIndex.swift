@@ -1,4 +1,5 @@
 import DaybookEngine
+import Synchronization
 
 /// Finds the row of a key among many: a table of the keys' hashes, made once for a shape and shared by all bodies that have it.
 ///
@@ -6,6 +7,11 @@ import DaybookEngine
 ///          0     8  by how many bits a hash is shifted
 ///          8   2×s  slots, a power of two, at least two for each key: number of the row + 1; 0 empty
 ///              4×n  where each row's key begins in the key heap
+///          2×(n+1)  number of the row + 1 that was asked for after each row, and first; 0 not known yet
+///
+/// A program asks for the fields of all records of a shape in the same order. So a body remembers what it was asked for last, the index
+/// what came next when it was asked for the first time, and that row is looked at before anything is hashed: three quarters of
+/// finding a field (row: use-fetch-200-fields). Another order is only slower by that look.
 ///
 /// A body of few fields is searched from the front, which is as quick and needs nothing. With two hundred fields that was
 /// three quarters of reading them all (row: use-fetch-200-fields). A body that the log has spelled out, mostly a long one, has no
@@ -41,7 +47,7 @@ import DaybookEngine
     var bits = 1
     while 1 << bits < 2 * count { bits += 1 }
     let slotByteCount = 2 << bits
-    let byteCount = FieldIndex.headerByteCount + slotByteCount + 4 * count
+    let byteCount = FieldIndex.headerByteCount + slotByteCount + 4 * count + 2 * (count + 1)
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 8)
     // Safe: everything below lies within the bytes: at most half of the slots are taken, so each search ends.
     unsafe RawMemory.zero(base, byteCount: byteCount)
@@ -100,9 +106,12 @@ import DaybookEngine
   /// The number of a key's row; nil when there is none.
   /// - Parameters:
   ///   - address: of an index that lives.
+  ///   - last: what the body was asked for last, as the number of the row + 1.
   ///   - view: the bytes of a body that has it.
   @inline(__always)
-  static func row(of key: ByteView, in view: ByteView, _ layout: RecordBody.Layout, _ address: UInt) -> Int? {
+  static func row(
+    of key: ByteView, in view: ByteView, _ layout: RecordBody.Layout, _ address: UInt, last: UnsafePointer<Atomic<Int>>
+  ) -> Int? {
     guard let base = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
     let shift = unsafe base.load(as: UInt64.self)
     let slotCount = 1 &<< Int(truncatingIfNeeded: 64 &- shift)
@@ -110,18 +119,37 @@ import DaybookEngine
     let starts = unsafe slots + 2 &* slotCount
     let rows = unsafe view.base + (layout.fieldsStart &+ 2)
     let keys = unsafe view.base + layout.keysStart
+    let nexts = unsafe (starts + 4 &* layout.fieldCount).assumingMemoryBound(to: Atomic<UInt16>.self)
+    let place = unsafe last.pointee.load(ordering: .relaxed)
+    let expected = unsafe Int(nexts[place].load(ordering: .relaxed))
+    if expected != 0, let row = unsafe found(expected &- 1, key, rows, keys, starts) {
+      unsafe last.pointee.store(expected, ordering: .relaxed)
+      return row
+    }
     var slot = Int(truncatingIfNeeded: hash(key) &>> shift)
     while true {
       // Safe: the table has so many slots and starts, and the body the rows and keys that it was made of.
       let number = unsafe Int(slots.load(fromByteOffset: 2 &* slot, as: UInt16.self))
       if number == 0 { return nil }
-      let row = number &- 1
-      let keyCount = unsafe Int(rows.load(fromByteOffset: RecordBody.tableStride &* row &+ 1, as: UInt8.self))
-      if keyCount == key.count {
-        let start = unsafe Int(starts.loadUnaligned(fromByteOffset: 4 &* row, as: UInt32.self))
-        if unsafe UTF8Order.equal(keys + start, key.base, byteCount: keyCount) { return row }
+      if let row = unsafe found(number &- 1, key, rows, keys, starts) {
+        // Once: two programs that take turns would write for each other.
+        if expected == 0 { unsafe nexts[place].store(UInt16(truncatingIfNeeded: number), ordering: .relaxed) }
+        unsafe last.pointee.store(number, ordering: .relaxed)
+        return row
       }
       slot = (slot &+ 1) & (slotCount &- 1)
     }
+  }
+
+  /// A row, if it has this key.
+  @inline(__always)
+  private static func found(
+    _ row: Int, _ key: ByteView, _ rows: UnsafeRawPointer, _ keys: UnsafeRawPointer, _ starts: UnsafeRawPointer
+  ) -> Int? {
+    // Safe: the index has so many rows and starts, and the body the rows and keys that it was made of.
+    let keyCount = unsafe Int(rows.load(fromByteOffset: RecordBody.tableStride &* row &+ 1, as: UInt8.self))
+    guard keyCount == key.count else { return nil }
+    let start = unsafe Int(starts.loadUnaligned(fromByteOffset: 4 &* row, as: UInt32.self))
+    return unsafe UTF8Order.equal(keys + start, key.base, byteCount: keyCount) ? row : nil
   }
 }

@@ -138,7 +138,9 @@ extension RecordBody {
   private static func indexedRow(
     of key: ByteView, in view: ByteView, _ layout: Layout
   ) -> (row: Int, heapStart: Int)? {
-    guard let number = FieldIndex.row(of: key, in: view, layout, indexAddress(of: view)) else { return nil }
+    guard let number = unsafe FieldIndex.row(of: key, in: view, layout, indexAddress(of: view), last: lastRow(of: view)) else {
+      return nil
+    }
     let row = layout.fieldsStart &+ 2 &+ tableStride &* number
     return (row, number == 0 ? 0 : Int(view.uint32(at: row &- 4)))
   }

@@ -1,4 +1,5 @@
 import DaybookEngine
+import Synchronization
 
 /// One copy of a record's bytes, spelled out: what a record in memory is made of. The log has most packed (`PackedBody`).
 ///
@@ -123,14 +124,14 @@ import DaybookEngine
   /// - Parameter isIndexed: a body of very many fields gets an index: it is read, not written or checked.
   init(copying view: ByteView, layout: Layout, services: RecordServices? = nil, isIndexed: Bool = false) {
     let index = isIndexed ? FieldIndex(spelled: view, layout) : nil
-    let start = index == nil ? 0 : Self.addressByteCount
+    let start = index == nil ? 0 : Self.indexByteCount
     storage = Self.makeStorage(byteCount: start + Layout.byteCount + view.count, services: services, index: index)
     var layout = layout
     layout.hasIndex = index != nil
     // Safe: the storage was made for address, layout and bytes, and keeps the index.
     unsafe base = storage.withUnsafeMutablePointerToElements { elements in
       let elements = UnsafeMutableRawPointer(elements)
-      if let index { unsafe elements.storeBytes(of: index.address, as: UInt.self) }
+      if let index { unsafe Self.store(index, at: elements) }
       let target = unsafe elements + start
       unsafe target.storeBytes(of: layout, as: Layout.self)
       unsafe (target + Layout.byteCount).copyMemory(from: view.base, byteCount: view.count)
@@ -206,12 +207,21 @@ import DaybookEngine
     self.init(spelling: packed, try packed.plan(in: shapes), services: services)
   }
 
-  static let addressByteCount = 8
+  /// Of what a body with an index has in front of its layout: the index's address, and what was asked for last.
+  static let indexByteCount = 16
+
+  /// - Parameter base: where there is room for `indexByteCount` bytes, at a whole word.
+  static func store(_ index: FieldIndex, at base: UnsafeMutableRawPointer) {
+    // Safe: the caller's.
+    unsafe base.storeBytes(of: index.address, as: UInt.self)
+    // All that an atomic number is made of.
+    unsafe base.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
+  }
 
   /// A packed body spelled out into an allocation of its own, with an index when it has many fields.
   init(spelling packed: PackedBody, _ plan: PackedBody.Plan, services: RecordServices?) {
     let index = plan.hasIndex ? packed.shape.index : nil
-    let start = index == nil ? 0 : Self.addressByteCount
+    let start = index == nil ? 0 : Self.indexByteCount
     storage = Self.makeStorage(
       byteCount: start &+ Layout.byteCount &+ plan.byteCount, services: services, index: index)
     var layout = plan.layout
@@ -219,7 +229,7 @@ import DaybookEngine
     // Safe: the storage was made for address, layout and bytes, and keeps the index.
     unsafe base = storage.withUnsafeMutablePointerToElements { elements in
       let elements = UnsafeMutableRawPointer(elements)
-      if let index { unsafe elements.storeBytes(of: index.address, as: UInt.self) }
+      if let index { unsafe Self.store(index, at: elements) }
       let target = unsafe elements + start
       unsafe target.storeBytes(of: layout, as: Layout.self)
       unsafe packed.spell(plan, to: target + Layout.byteCount)
@@ -231,7 +241,14 @@ import DaybookEngine
   @_transparent
   static func indexAddress(of view: ByteView) -> UInt {
     // Safe: where a layout says that there is an index, its address was put there with it.
-    unsafe (view.base - Layout.byteCount - addressByteCount).load(as: UInt.self)
+    unsafe (view.base - Layout.byteCount - indexByteCount).load(as: UInt.self)
+  }
+
+  /// What a body that has an index was asked for last. A number of its own, which any thread may change.
+  @_transparent
+  static func lastRow(of view: ByteView) -> UnsafePointer<Atomic<Int>> {
+    // Safe: as above.
+    unsafe (view.base - Layout.byteCount - 8).assumingMemoryBound(to: Atomic<Int>.self)
   }
 
   /// Bytes that this module has just encoded from checked parts.

@@ -197,10 +197,10 @@ import DaybookEngine
     let start = RecordBodyBatch.start(of: place)
     // The address of an index is in front of the layout, where there is one.
     let storage = RecordBody.makeStorage(
-      byteCount: RecordBody.addressByteCount &+ RecordBodyBatch.room(for: place), services: services)
+      byteCount: RecordBody.indexByteCount &+ RecordBodyBatch.room(for: place), services: services)
     // Safe: made for the operation and what is before it.
     let elements = unsafe storage.withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) }
-    let target = unsafe elements + RecordBody.addressByteCount
+    let target = unsafe elements + RecordBody.indexByteCount
     unsafe try copy(target + start)
     let operation = unsafe ByteView(UnsafeRawPointer(target + start), count: Int(place.byteCount))
     guard Operation.isOf(.saveRecord, operation) else { throw .operation(offset: place.offset) }
@@ -213,7 +213,7 @@ import DaybookEngine
         layout.hasIndex = true
         storage.header = RecordBody.Needs(services: services, index: index)
         // Safe: the room of an address is there, and the storage keeps the index.
-        unsafe elements.storeBytes(of: index.address, as: UInt.self)
+        unsafe RecordBody.store(index, at: elements)
       }
       // Safe: the payload begins where the room of a layout ends.
       unsafe target.storeBytes(of: layout, as: RecordBody.Layout.self)
