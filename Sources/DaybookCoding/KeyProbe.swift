@@ -4,7 +4,11 @@
 final class KeyProbe: Decoder {
   struct End: Error {}
 
-  private(set) var keys: (any CodingKey.Type)?
+  private var found: (any CodingKey.Type)?
+  /// A type that tries one value after the other may have the keys of each, and an object those of its superclasses.
+  private var mayHaveOthers = false
+  /// The keys, where there are no others.
+  var keys: (any CodingKey.Type)? { mayHaveOthers ? nil : found }
   /// A list was asked for, or a value that has no keys.
   private var isWithoutKeys = false
   /// Wrappers may be within wrappers, and a type may decode itself.
@@ -22,7 +26,7 @@ final class KeyProbe: Decoder {
 
   /// Whether values of a type are known to have no keys.
   static func hasNoKeys(_ type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> Bool {
-    probe(type, userInfo).map { $0.keys == nil && $0.isWithoutKeys } ?? false
+    probe(type, userInfo).map { $0.found == nil && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
   }
 
   private static func probe(_ type: Any.Type?, _ userInfo: [CodingUserInfoKey: Any]) -> KeyProbe? {
@@ -40,9 +44,12 @@ final class KeyProbe: Decoder {
     }
   }
 
-  /// A type decodes another one in its place. An object may have keys of superclasses, too, so those that it asks for first say little.
+  /// A type decodes another one in its place.
   fileprivate func see<T: Decodable>(_ type: T.Type) {
-    guard depth < Self.maximumDepth, !(type is AnyClass) else { return }
+    guard depth < Self.maximumDepth, !(type is AnyClass) else {
+      mayHaveOthers = true
+      return
+    }
     depth += 1
     look(at: type)
     depth -= 1
@@ -51,7 +58,8 @@ final class KeyProbe: Decoder {
   fileprivate func seeNoKeys() { isWithoutKeys = true }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    if keys == nil { keys = type }
+    if let found, found != type { mayHaveOthers = true }
+    found = type
     throw End()
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

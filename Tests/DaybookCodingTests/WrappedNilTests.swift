@@ -103,4 +103,46 @@ struct WrappedNilTests {
     #expect(try database.record(Record.ID("w"))?.keys == others)
     #expect(try database.fetch(Wrapped.self, "w", options: flat) == left)
   }
+
+  private struct Circle: Codable, Equatable { var radius = 1 }
+  private struct Square: Codable, Equatable { var side = 2 }
+
+  /// Tries one form after the other.
+  private enum Shape: Codable, Equatable {
+    case circle(Circle), square(Square)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let circle = try? container.decode(Circle.self) {
+        self = .circle(circle)
+      } else {
+        self = .square(try container.decode(Square.self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .circle(let circle): try container.encode(circle)
+      case .square(let square): try container.encode(square)
+      }
+    }
+  }
+
+  private struct Drawing: RecordCodable, Equatable {
+    var recordName = "d"
+    var systemFields: SystemFields?
+    var shape: Shape?
+  }
+
+  @Test("a value of one form or another that became nil came back, where it was of the second form")
+  func eitherForm() throws {
+    for shape in [Shape.circle(Circle()), .square(Square())] {
+      let database = try Database.inMemory()
+      try database.save(Drawing(shape: shape), options: flat)
+      try database.update(Drawing.self, "d", options: flat) { $0.shape = nil }
+      #expect(try database.fetch(Drawing.self, "d", options: flat)?.shape == nil)
+      #expect(try database.record(Record.ID("d"))?.keys == [])
+    }
+  }
 }
