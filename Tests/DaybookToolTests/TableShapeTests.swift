@@ -95,6 +95,16 @@ struct TableShapeTests {
     #expect(strict.errors.contains("decimal comma"))
   }
 
+  @Test("thousands with commas were taken for decimal commas, and a point in their place was advised")
+  func thousands() throws {
+    let input = try bench.write("city,population\nA,\"12,345\"\nB,\"7,890\"\n", to: "a.csv")
+    let outcome = try bench.good("import", file, input, "--id", "city", "--strict")
+    #expect(!outcome.errors.contains("decimal"), "\(outcome.errors)")
+    #expect(try bench.records(file)["A"]?["population"] == "12,345")
+    let mixed = try bench.write("city,share\nA,\"1,345\"\nB,\"0,890\"\n", to: "b.csv")
+    #expect(try bench.good("import", bench.path("other.daybook"), mixed).errors.contains("decimal comma"))
+  }
+
   // MARK: members
 
   @Test("of a member that JSON has twice the last one counted: it is refused with its place")

@@ -45,7 +45,7 @@ extension Commands {
                   one, written as in JSON: 007 and +1 are text, and so are whole numbers beyond 64 bits. Where few cells are
                   none, such as n/a, the first is told. Whole numbers beyond 2^53 beside fractions are text, too: no kind
                   of number has the digits of both. That is told.
-                  Numbers with a decimal comma are text, too, and told. With --strict a column of both is refused.
+                  Numbers with a decimal comma are text, too, and told; with --strict they are refused.
                   Empty cells are absent, empty lines are no rows.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter or a first line such as sep=; says.
                   A header of one column that semicolons or tabs would split is refused, if the first row is the same;

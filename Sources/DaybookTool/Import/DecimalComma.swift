@@ -6,6 +6,13 @@ enum DecimalComma {
     return isWhole(bytes, range.lowerBound..<comma) && areDigits(bytes, comma + 1..<range.upperBound)
   }
 
+  /// Whether such a number may be a whole one whose thousands have a comma: `12,345`.
+  static func mayBeThousands(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
+    guard let comma = bytes[range].firstIndex(of: UInt8(ascii: ",")), range.upperBound - comma == 4 else { return false }
+    let whole = bytes[range.lowerBound..<comma].drop { $0 == UInt8(ascii: "-") }
+    return (1...3).contains(whole.count) && whole.first != UInt8(ascii: "0")
+  }
+
   /// The columns that may have the number which was split in a row with too many cells; none where that cannot be told, because several
   /// were split and others look so.
   static func splitColumns(_ row: CSVReader, columnCount: Int) -> [Int] {

@@ -261,8 +261,8 @@ struct ImportPlan {
 }
 
 extension ImportSurvey.Column {
-  /// All cells that are no numbers would be with a point.
-  var hasDecimalCommas: Bool { textCount > 0 && decimalCommaCount == textCount }
+  /// All cells that are no numbers would be with a point, and not all of them may have their commas between thousands.
+  var hasDecimalCommas: Bool { textCount > 0 && decimalCommaCount == textCount && thousandsCount < textCount }
 
   /// The cells that are no numbers, where they are the fewer.
   fileprivate var exception: (cells: Int, of: Int, row: Int, line: Int)? {

@@ -8,8 +8,9 @@ struct ImportSurvey {
     var kinds: KindSet = []
     /// In CSV: cells that are no numbers, of how many that are not empty, and where the first of them is.
     var textCount = 0
-    /// Of these: numbers with decimal commas.
+    /// Of these: numbers with a comma, and those that may be whole ones whose thousands have it.
     var decimalCommaCount = 0
+    var thousandsCount = 0
     var cellCount = 0
     var firstText: (row: Int, line: Int)?
   }
@@ -96,7 +97,10 @@ struct ImportSurvey {
       let kind = KindSet(ofCell: row.bytes, row.range(position))
       if kind == .text {
         columns[position].textCount += 1
-        if DecimalComma.isNumber(row.bytes, row.range(position)) { columns[position].decimalCommaCount += 1 }
+        if DecimalComma.isNumber(row.bytes, row.range(position)) {
+          columns[position].decimalCommaCount += 1
+          if DecimalComma.mayBeThousands(row.bytes, row.range(position)) { columns[position].thousandsCount += 1 }
+        }
         if columns[position].firstText == nil { columns[position].firstText = (rowCount, row.line) }
       }
       if !kind.isEmpty { columns[position].cellCount += 1 }
