@@ -87,17 +87,12 @@ extension WriteContext {
   /// Adds the entries of the next records to an index that is being built; all of them, if they are few enough, and if their entries
   /// fit into a quarter of the memory that the transaction may take.
   /// - Parameter index: as it was when the build began.
-  /// - Returns: how many records, and whether the index is complete now.
-  /// - Throws: `operationCancelled` when it was dropped meanwhile; then another index may have its number.
+  /// - Returns: how many records, and whether the index is complete now, or was dropped meanwhile: then another one may have its number.
   func buildIndex(_ index: IndexDefinition, limit: Int) throws(DatabaseError) -> (count: Int, isComplete: Bool) {
     let number = index.number
     var done = 0
     while true {
-      guard let definition = try declared()[number], definition.isSame(as: index) else {
-        throw DatabaseError(
-          .operationCancelled, "The index was dropped while it was built.",
-          facts: .init(path: database.path, recordType: index.typeName, key: index.keyName))
-      }
+      guard let definition = try declared()[number], definition.isSame(as: index) else { return (done, true) }
       if definition.isComplete { return (done, true) }
       guard let next = try nextPart(of: definition, limit: limit - done) else {
         try appendBuild(number, 0, 0, zoneKey: [])

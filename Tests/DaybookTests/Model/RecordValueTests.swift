@@ -50,7 +50,9 @@ struct RecordValueTests {
       }
     }
     #expect(stored.encodedByteCount == record.encodedByteCount)
-    var writer = ByteWriter(ByteBuffer())
+    let buffer = ByteBuffer()
+    defer { withExtendedLifetime(buffer) {} }
+    var writer = ByteWriter(buffer)
     record.body.withZoneKey { ValueCoding.append(value, zoneKey: $0, into: &writer) }
     #expect(record.encodedByteCount == 6 + 1 + writer.offset - inline)
   }

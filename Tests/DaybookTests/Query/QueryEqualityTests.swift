@@ -43,7 +43,8 @@ struct QueryEqualityTests {
   }
 
   @Test(
-    "a word is looked for with its marks in their order, and is not the one with them in another order", arguments: [false, true])
+    "a word is looked for with its marks in their order, and is not the one with them in another order",
+    arguments: [false, true])
   func marks(isIndexed: Bool) throws {
     let (first, second) = ("\u{915}\u{93C}\u{94D}", "\u{915}\u{94D}\u{93C}")
     #expect(first == second, "one word to Swift")
