@@ -59,8 +59,13 @@ extension Database {
   func write<R: Sendable>(
     _ origin: Origin?, checksReferences: Bool, _ body: @escaping @Sendable (borrowing Transaction) throws -> R
   ) async throws -> R {
-    try await queues.write { [self] in
-      try perform(origin, checksReferences: checksReferences, body)
+    try await queues.write { [self] place in
+      let transaction = try begin()
+      guard place.leave() else {
+        transaction.store.abandon(transaction)
+        throw CancellationError()
+      }
+      return try perform(transaction, origin, checksReferences: checksReferences, body)
     } wait: { [self] ticket in
       try wait(ticket)
     }
@@ -76,8 +81,18 @@ extension Database {
   func perform<R>(
     _ origin: Origin?, checksReferences: Bool = true, _ body: (borrowing Transaction) throws -> R
   ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
-    if let role = options.role { try role.requireAccount() }
-    let transaction = try engine(stores.beginTransaction())
+    try perform(begin(), origin, checksReferences: checksReferences, body)
+  }
+
+  /// Waits for the turn.
+  private func begin() throws(DatabaseError) -> StoreTransaction {
+    try options.role?.requireAccount()
+    return try engine(stores.beginTransaction())
+  }
+
+  private func perform<R>(
+    _ transaction: StoreTransaction, _ origin: Origin?, checksReferences: Bool, _ body: (borrowing Transaction) throws -> R
+  ) throws(DatabaseError) -> (result: Result<R, any Error>, ticket: WriteTicket) {
     // The store of this transaction: a compaction may make another one current before its sync returns.
     let store = transaction.store
     do throws(LogFault) {

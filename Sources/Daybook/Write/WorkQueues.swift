@@ -108,8 +108,9 @@ final class WorkQueues: Sendable {
 
   /// `turn` does the transaction and says what to wait for; its result is returned after `wait`. A task that is cancelled
   /// before its turn does nothing, and throws `CancellationError`.
+  /// - Parameter turn: leaves its place in the line when it has the turn, and does nothing but throw when that is too late.
   func write<R: Sendable>(
-    turn: @escaping @Sendable () throws -> (result: Result<R, any Error>, ticket: WriteTicket),
+    turn: @escaping @Sendable (PlaceInLine) throws -> (result: Result<R, any Error>, ticket: WriteTicket),
     wait: @escaping @Sendable (WriteTicket) throws -> Void
   ) async throws -> R {
     let place = PlaceInLine()
@@ -119,9 +120,9 @@ final class WorkQueues: Sendable {
           return handover.resume(throwing: CancellationError())
         }
         turns.async { [syncs] in
-          guard place.leave() else { return }
+          guard place.isWaiting else { return }
           do {
-            let (result, ticket) = try turn()
+            let (result, ticket) = try turn(place)
             syncs.async {
               handover.resume(
                 with: Result {
@@ -129,7 +130,7 @@ final class WorkQueues: Sendable {
                   return try result.get()
                 })
             }
-          } catch { handover.resume(throwing: error) }
+          } catch { if place.leave() { handover.resume(throwing: error) } }
         }
       }
     } onCancel: {
