@@ -84,10 +84,16 @@ extension Database {
     try perform(begin(), origin, checksReferences: checksReferences, body)
   }
 
-  /// Waits for the turn.
+  /// Waits for the turn, if there is an account to write with: before the wait, so that none is in vain, and with the turn, because the
+  /// account may have gone meanwhile.
   private func begin() throws(DatabaseError) -> StoreTransaction {
     try options.role?.requireAccount()
-    return try engine(stores.beginTransaction())
+    let transaction = try engine(stores.beginTransaction())
+    do throws(DatabaseError) { try options.role?.requireAccount() } catch {
+      transaction.store.abandon(transaction)
+      throw error
+    }
+    return transaction
   }
 
   private func perform<R>(

@@ -71,4 +71,23 @@ struct CancelledWriteTests {
     _ = try { try b.put("other") }()
     _ = try { try (a.close(), b.close()) }()
   }
+
+  @Test("a write that waits for its turn is not committed after the account is gone")
+  func accountGone() async throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let container = try { try Container.open("com.example.Notes", in: folder.path) }()
+    let database = container.privateDatabase
+    let held = HeldTransaction(database)
+    while !held.hasTurn { await Task.yield() }
+    let task = Task { try await database.write { try $0.save(.fresh("late")) } }
+    await Self.waitForWriter(of: database)
+    try container.setAccountStatus(.noAccount)
+    held.end()
+    let error = await #expect(throws: DatabaseError.self) { try await task.value }
+    #expect(error?.code == .notAuthenticated)
+    let names = try { try database.records(in: .default).map(\.id.name) }()
+    #expect(names == ["slow"])
+    try { try container.close() }()
+  }
 }
