@@ -79,16 +79,21 @@ extension SimulatedDisk {
 
   package var trace: [SimulatedCall] { state.withLock { $0.trace ?? [] } }
 
+  /// From here on bytes that overwrite others need as much room as new ones, and give back as much once they are written: a file system
+  /// that copies on write, as Btrfs and ZFS do, writes them elsewhere first.
+  package func copyOnWrite() { state.withLock { $0.copiesOnWrite = true } }
+
   /// Sets an observer that is called before each call that changes something, outside the disk's lock: it may make images of
   /// the disk. If it throws, the call throws that error and changes nothing.
   package func observe(_ observer: (@Sendable (SimulatedCall) throws(DiskFailure) -> Void)?) {
     state.withLock { $0.observer = observer }
   }
 
-  /// Runs one call under the lock, or makes it fail, after `onFailure` has left behind what such a failure leaves.
+  /// Runs one call under the lock, or makes it fail, after `onFailure` has left behind what such a failure leaves, and said how many
+  /// bytes that are.
   func perform<Result: Sendable>(
     _ call: SimulatedCall,
-    onFailure: (inout State, FailureEffect) -> Void = { _, _ in },
+    onFailure: (inout State, FailureEffect) -> Int = { _, _ in 0 },
     _ body: (inout State) throws(DiskFailure) -> Result
   ) throws(DiskFailure) -> Result {
     if call.isCounted {
@@ -110,7 +115,7 @@ extension SimulatedDisk {
       }
       if let stop = state.stop, call.isCounted, state.callCount >= stop.call {
         state.isStopped = true
-        onFailure(&state, .stopped(tearsWrite: stop.tearsWrite))
+        _ = onFailure(&state, .stopped(tearsWrite: stop.tearsWrite))
         throw call.failure(code: ErrorNumber.inputOutput)
       }
       var striking: SimulatedFault?
@@ -119,8 +124,8 @@ extension SimulatedDisk {
         striking = striking ?? state.faults[index].fault
       }
       if let striking {
-        onFailure(&state, .failed(striking))
-        throw call.failure(code: striking.code)
+        let doneByteCount = onFailure(&state, .failed(striking))
+        throw call.failure(code: striking.code, after: doneByteCount)
       }
       return try body(&state)
     }
@@ -140,7 +145,9 @@ extension SimulatedDisk.State {
 }
 
 extension SimulatedCall {
-  func failure(code: Int32) -> DiskFailure {
-    DiskFailure(operation, path: path, code: code, offset: offset, byteCount: byteCount)
+  /// - Parameter doneByteCount: how much of a write is done: the failure is of what follows, as that of a real file.
+  func failure(code: Int32, after doneByteCount: Int = 0) -> DiskFailure {
+    DiskFailure(
+      operation, path: path, code: code, offset: offset.map { $0 + doneByteCount }, byteCount: byteCount.map { $0 - doneByteCount })
   }
 }

@@ -40,6 +40,8 @@ public final class SimulatedDisk: Disk, Sendable {
     var descriptionCount = 0
     var generator: SeededGenerator
     var capacityByteCount: Int?
+    /// Whether bytes that overwrite others need room, too.
+    var copiesOnWrite = false
     /// What lies in blocks that no write has reached: those of a file that was there before.
     var recycledBlocks: [UInt8] = []
     var lies: [ArmedLie] = []

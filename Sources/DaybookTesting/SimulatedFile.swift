@@ -49,9 +49,11 @@ import Synchronization
           case .stopped(let tearsWrite): tearsWrite
           case .failed(let fault): fault.leavesPartOfWrite
           }
-        guard leavesPart, isWritable else { return }
+        guard leavesPart, isWritable else { return 0 }
         let fitting = fittingByteCount(of: bytes, at: offset, state)
-        content.write(bytes.prefix(Int.random(in: 0...fitting, using: &state.generator)), at: offset)
+        let done = Int.random(in: 0...fitting, using: &state.generator)
+        content.write(bytes.prefix(done), at: offset)
+        return done
       },
       { (state) throws(DiskFailure) in
         try checkWritable(call)
@@ -64,7 +66,7 @@ import Synchronization
           content.write(bytes.prefix(fitting), at: offset)
         }
         lie(about: bytes.prefix(fitting), at: offset, call, &state)
-        guard fitting == bytes.count else { throw call.failure(code: ErrorNumber.noSpace) }
+        guard fitting == bytes.count else { throw call.failure(code: ErrorNumber.noSpace, after: fitting) }
       })
   }
 
@@ -92,9 +94,10 @@ import Synchronization
     }
   }
 
-  /// How much of a write finds room. Only growth needs any.
+  /// How much of a write finds room. Only growth needs any, unless the disk copies on write.
   private func fittingByteCount(of bytes: ByteView, at offset: Int, _ state: SimulatedDisk.State) -> Int {
     var fitting = min(bytes.count, max(0, content.capacity - offset))
+    if state.copiesOnWrite, let free = state.freeByteCount { return min(fitting, free) }
     let growth = offset + fitting - content.byteCount
     if growth > 0, let free = state.freeByteCount, growth > free { fitting = max(0, fitting - (growth - free)) }
     return fitting
@@ -124,11 +127,12 @@ import Synchronization
     try perform(
       call,
       onFailure: { (state, effect) in
-        guard case .failed(let fault) = effect else { return }
+        guard case .failed(let fault) = effect else { return 0 }
         let tells = fault.tellsEveryDescription
         content.failSync(losingPages: fault.syncLoss == .dropsPages, tellsEveryDescription: tells, &state.generator)
         // This very call reports the error to this description.
         if tells { seenErrorCount = content.writeBackErrorCount }
+        return 0
       },
       { (state) throws(DiskFailure) in
         if state.ignoresSyncs { return }
@@ -201,7 +205,7 @@ import Synchronization
 
   private func perform<Result: Sendable>(
     _ call: SimulatedCall,
-    onFailure: (inout SimulatedDisk.State, FailureEffect) -> Void = { _, _ in },
+    onFailure: (inout SimulatedDisk.State, FailureEffect) -> Int = { _, _ in 0 },
     _ body: (inout SimulatedDisk.State) throws(DiskFailure) -> Result
   ) throws(DiskFailure) -> Result {
     guard !isClosed.load(ordering: .acquiring) else {

@@ -14,6 +14,7 @@ package struct ProcessFinding: Sendable, CustomStringConvertible {
   package var description: String {
     var lines = ["finding: \(message)", "  seed \(settings.seed), sectors of \(settings.sectorByteCount)"]
     if settings.cutsTransfers { lines[1] += ", short transfers" }
+    if settings.copiesOnWrite { lines[1] += ", copies on write" }
     if let loss = settings.powerLoss { lines[1] += ", the power fails before call \(loss)" }
     for (index, member) in settings.members.enumerated() where settings.hasThreads {
       lines.append("  process \(index): \(member)")

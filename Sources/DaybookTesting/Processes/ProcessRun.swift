@@ -41,6 +41,7 @@ final class ProcessRun: @unchecked Sendable {
     scheduler = Scheduler(schedule, decidesWaits: settings.hasThreads)
     disk = SimulatedDisk(seed: settings.seed, sectorByteCount: settings.sectorByteCount, maximumFileByteCount: 2 << 20)
     if settings.cutsTransfers { disk.cutTransfers() }
+    if settings.copiesOnWrite { disk.copyOnWrite() }
     readsAssets = !scripts.joined().contains { $0.action == .collect }
     momentGenerator = SeededGenerator(seed: settings.seed &+ 0xCA11)
   }
@@ -130,6 +131,7 @@ final class ProcessRun: @unchecked Sendable {
     disk = before.crashed(seed: settings.seed &+ lossCount)
     before.stop()
     if settings.cutsTransfers { disk.cutTransfers() }
+    if settings.copiesOnWrite { disk.copyOnWrite() }
     disks.removeAll { !($0.failureCount > 0) }
     history.losePower()
     copies.removeAll()

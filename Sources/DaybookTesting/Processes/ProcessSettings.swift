@@ -40,6 +40,8 @@ package struct ProcessSettings: Sendable {
   package var hasThreads: Bool { Set(homes).count < homes.count }
   package var sectorByteCount = 512
   package var cutsTransfers = false
+  /// Whether the disk copies on write.
+  package var copiesOnWrite = false
   /// The power fails before this call, counted over all actors, and all start again.
   package var powerLoss: Int?
   /// What is wrong with the disk as the first process has it.
@@ -64,6 +66,8 @@ package struct ProcessSettings: Sendable {
     settings.sectorByteCount = oneIn(5) ? 4096 : 512
     settings.cutsTransfers = oneIn(8)
     settings.powerLoss = oneIn(4) ? Int.random(in: 1..<800, using: &generator) : nil
+    // Not drawn: what the seeds of findings draw stays the same.
+    settings.copiesOnWrite = seed % 5 == 3
     return settings
   }
 

@@ -51,6 +51,7 @@ enum ProcessShrinker {
   private static func plainer(_ settings: ProcessSettings) -> [(inout ProcessSettings) -> Void] {
     var changes: [(inout ProcessSettings) -> Void] = []
     if settings.cutsTransfers { changes.append { $0.cutsTransfers = false } }
+    if settings.copiesOnWrite { changes.append { $0.copiesOnWrite = false } }
     if settings.powerLoss != nil { changes.append { $0.powerLoss = nil } }
     if settings.sectorByteCount != 512 { changes.append { $0.sectorByteCount = 512 } }
     for (index, member) in settings.members.enumerated() {
