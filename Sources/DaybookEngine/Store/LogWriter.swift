@@ -131,10 +131,12 @@ final class LogWriter: @unchecked Sendable {
   func didSync(_ number: UInt64, offset: UInt64) { progress.didSync(number, offset: offset) }
 
   /// Completes a frame and writes it at the end of the log.
-  /// - Parameter keepsReserve: the reserve must follow the frame afterwards; otherwise there is no room for the frame.
+  /// - Parameters:
+  ///   - keepsReserve: the reserve must follow the frame afterwards; otherwise there is no room for the frame.
+  ///   - hasNoZeros: the zeros behind the log were cut off for it, so there is nothing more to gain.
   func append(
     _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false, isImage: Bool = false,
-    keepsReserve: Bool = true, via target: (any DiskFile)? = nil, _ hold: borrowing Turn.Hold
+    keepsReserve: Bool = true, via target: (any DiskFile)? = nil, hasNoZeros: Bool = false, _ hold: borrowing Turn.Hold
   ) throws(StoreError) -> FrameHeader {
     try checkAlive()
     // Another process may be writing there.
@@ -161,10 +163,16 @@ final class LogWriter: @unchecked Sendable {
       if !source.isBuffered { try file.map(upTo: Int(header.next)) }
     } catch {
       if error.kind == .full { hasMetFullDisk = true }
+      let copiesOnWrite = refusesOverwriting(error)
       // If it cannot be erased, the next open may find the frame whole; so it must not be reported as failed.
-      try eraseUnfinished(from: header.offset, upTo: writtenEnd)
+      try eraseUnfinished(error, from: header.offset, upTo: writtenEnd, hold)
       try checkAlive()
-      throw .disk(error)
+      guard copiesOnWrite, !keepsReserve, !hasNoZeros else { throw .disk(error) }
+      _ = try? trimZeros(hold)
+      frame.truncate(to: byteCount)
+      return try append(
+        kind, frame, sequence: sequence, hasParts: hasParts, isImage: isImage, keepsReserve: false, via: target, hasNoZeros: true,
+        hold)
     }
     if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
     tail.move(over: header)
@@ -197,29 +205,61 @@ final class LogWriter: @unchecked Sendable {
   /// A write failed half way: what it left is zeroed before anything else is appended, or the writer ends. The zeros are
   /// synced, so that a frame of a transaction that was told of failure cannot come back after a crash. The sync uses the
   /// background description, because the commit path's description reports a write-back error only once.
-  private func eraseUnfinished(from offset: UInt64, upTo end: UInt64) throws(StoreError) {
+  ///
+  /// A full disk says where it stopped: what lies behind is as it was. If it copies on write, zeros need room as any bytes do; then
+  /// what was written is cut off, with the zeros behind it.
+  private func eraseUnfinished(
+    _ failure: DiskFailure, from offset: UInt64, upTo end: UInt64, _ hold: borrowing Turn.Hold
+  ) throws(StoreError) {
     if isMutant("keep-failed-write") { return }
+    let stop = failure.kind == .full && failure.operation == .write ? failure.offset : nil
+    if stop == Int(offset) { return }
     try orDie { () throws(DiskFailure) in
       let byteCount = try file.byteCount()
       guard byteCount > Int(offset) else { return }
-      try file.writeZeros(Int(offset)..<min(byteCount, Int(end)))
+      do throws(DiskFailure) { try file.writeZeros(Int(offset)..<min(byteCount, stop ?? Int(end))) } catch {
+        guard error.kind == .full, (try? cutOff(after: offset, hold)) == true else { throw error }
+      }
       try backgroundFile.sync(.full)
     }
   }
 
+  /// Whether a full disk has refused to overwrite what is there: it copies on write. There the reserve is no room for a commit, but cutting
+  /// it off makes room.
+  private func refusesOverwriting(_ failure: DiskFailure) -> Bool {
+    guard failure.kind == .full, failure.operation == .write, let offset = failure.offset, let byteCount = try? file.byteCount()
+    else { return false }
+    return offset < byteCount
+  }
+
+  /// Cuts off everything behind an offset; false where there is nothing, or a reader may walk over it.
+  private func cutOff(after offset: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) -> Bool {
+    waitForZeros(upTo: .max, hold)
+    guard try file.byteCount() > Int(offset), try file.tryLock(.readers, .exclusive) else { return false }
+    defer { file.unlock(.readers) }
+    try file.truncate(to: Int(offset))
+    zerosEnd.store(offset, ordering: .relaxed)
+    return true
+  }
+
   // MARK: taking frames back
 
-  /// Writes zeros over everything behind a former end and makes them durable, so that a crash brings nothing of it back.
+  /// Writes zeros over everything behind a former end, or cuts it off where the disk has no room for them, and makes that durable, so that
+  /// a crash brings nothing of it back.
   /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
   func erase(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()
     waitForZeros(upTo: .max, hold)
-    do { try file.writeZeros(Int(earlier.offset)..<Int(tail.offset)) } catch {
-      hasDamagedEnd = true
-      return false
+    do {
+      try file.writeZeros(Int(earlier.offset)..<Int(tail.offset))
+      zerosEnd.store(max(zerosEnd.load(ordering: .relaxed), tail.offset), ordering: .relaxed)
+    } catch {
+      guard error.kind == .full, (try? cutOff(after: earlier.offset, hold)) == true else {
+        hasDamagedEnd = true
+        return false
+      }
     }
     try sync(backgroundFile)
-    zerosEnd.store(max(zerosEnd.load(ordering: .relaxed), tail.offset), ordering: .relaxed)
     return true
   }
 
@@ -324,14 +364,7 @@ final class LogWriter: @unchecked Sendable {
   /// Cuts off the zeros behind the log, the reserve included. False if a reader keeps them, or there are none. The next commit
   /// prepares new ones.
   func trimZeros(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
-    waitForZeros(upTo: .max, hold)
-    do {
-      guard try file.byteCount() > Int(tail.offset), try file.tryLock(.readers, .exclusive) else { return false }
-      defer { file.unlock(.readers) }
-      try file.truncate(to: Int(tail.offset))
-    } catch { throw .disk(error) }
-    zerosEnd.store(tail.offset, ordering: .relaxed)
-    return true
+    do { return try cutOff(after: tail.offset, hold) } catch { throw .disk(error) }
   }
 }
 
