@@ -5,7 +5,8 @@
 ///     transactions … ─► sync ─► note that covers everything ─► give lock back
 ///
 /// Between holds, the trees do not change, and readers of this process read them. If the name leads to another file, the log
-/// was replaced, or a process has died without handing over, `.moved` says that the file must be opened again.
+/// was replaced, a process has died without handing over, or others have written so much that an open is less work, `.moved` says that
+/// the file must be opened again.
 ///
 /// Always true: the lock is released only when everything written under it is durable, or when this writer is dead.
 extension Store {
@@ -20,26 +21,31 @@ extension Store {
     try takeFileLock(atMost: timeout - min(timeout, SystemClock.nanoseconds(from: start, to: now)), hold)
   }
 
-  private func takeFileLock(atMost timeoutNanoseconds: UInt64, _ hold: borrowing Turn.Hold) throws(StoreError) {
+  /// - Parameter mostLag: how much of others' log is applied: more throws `.moved`, whether the file can be opened at a checkpoint or not.
+  private func takeFileLock(
+    atMost timeoutNanoseconds: UInt64, mostLag: UInt64 = .max, _ hold: borrowing Turn.Hold
+  ) throws(StoreError) {
     try fileLock.take(atMost: timeoutNanoseconds, hold) { () throws(StoreError) in
       // A `close` or `suspend` is waiting for this turn.
       if life.isClosed.load(ordering: .acquiring) { throw closedError }
       if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     } _: { () throws(StoreError) in
-      try catchUpWithOthers(hold)
+      try catchUpWithOthers(mostLag: mostLag, hold)
       // A later version may have written what this one must not change.
       try checkFeatures()
     }
   }
 
-  /// Keeps the file lock for the last frame. If several processes write, only if no other holds the lock right now.
+  /// Keeps the file lock for the last frame. If several processes write, only if no other holds the lock right now, or has written
+  /// much since: who has nothing to write need not know it, and the others close the file in their turn.
   func retainFileLockToClose() -> Bool {
     withTurnForBackground { hold in
       if !fileLock.isHeld {
         guard options.locksPerTransaction, log.hasWritten || isDirtySinceOpen, !life.isSuspended.load(ordering: .acquiring),
           log.isAlive
         else { return false }
-        do { try takeFileLock(atMost: 0, hold) } catch { return false }
+        let mostLag = UInt64(max(0, options.closeCheckpointByteCount))
+        do { try takeFileLock(atMost: 0, mostLag: mostLag, hold) } catch { return false }
       }
       return fileLock.retain(hold)
     }
@@ -56,7 +62,7 @@ extension Store {
 
   /// Continues behind what others have handed over. If one has died instead, or the name or the log has changed, the file is
   /// opened again: only an open repairs what is not proven, before anyone sees it.
-  private func catchUpWithOthers(_ hold: borrowing Turn.Hold) throws(StoreError) {
+  private func catchUpWithOthers(mostLag: UInt64, _ hold: borrowing Turn.Hold) throws(StoreError) {
     let reader: LogReader
     do {
       guard try disk.identity(of: path) == file.identity || isMutant("skip-inode-check-at-takeover") else {
@@ -68,7 +74,10 @@ extension Store {
     guard plan.isCleanlyHandedOver || isMutant("publish-before-repair") else { throw .moved(.notHandedOver) }
     log.zerosEnd.store(reader.end, ordering: .relaxed)
     guard plan.last != nil else { return }
-    if plan.lastSequence > log.tail.sequence { try publish(plan, reader, hold) }
+    if plan.lastSequence > log.tail.sequence {
+      if lag(of: plan) > mostLag || isBetterOpened(plan) { throw .moved(.outgrown) }
+      try publish(plan, reader, hold)
+    }
     log.move(to: plan.end, provenThrough: plan.provenThrough, hold)
     log.setDurable(plan.provenThrough)
   }

@@ -33,9 +33,15 @@ extension StoreSwitch {
     case .published: return true
     case .moved(let cause):
       do { try reload(store, cause) } catch {
-        // Another process has the lock by now: it repairs what the dead one left, and this store will see that later.
-        guard cause == .notHandedOver, case .locked = error else { throw error }
-        return false
+        // Another process has the lock by now.
+        guard case .locked = error else { throw error }
+        switch cause {
+        // It repairs what the dead one left, and this store will see that later.
+        case .notHandedOver: return false
+        // What it has committed can be shown without the lock, if not as cheaply.
+        case .outgrown where !store.options.isReadOnly: return try store.refreshAsItIs()
+        default: throw error
+        }
       }
       return true
     }
@@ -50,7 +56,15 @@ extension Store {
     case moved(StoreError.Moved)
   }
 
-  func refresh() throws(StoreError) -> Refreshed {
+  func refresh() throws(StoreError) -> Refreshed { try refresh(mayReopen: true) }
+
+  /// The same where the file cannot be opened again now: however much there is, it is applied.
+  func refreshAsItIs() throws(StoreError) -> Bool {
+    if case .published = try refresh(mayReopen: false) { true } else { false }
+  }
+
+  /// - Parameter mayReopen: whether the file may be opened again only because that is less work.
+  private func refresh(mayReopen: Bool) throws(StoreError) -> Refreshed {
     try checkProcess()
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
     if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
@@ -63,10 +77,10 @@ extension Store {
     } catch { throw .disk(error) }
     // A transaction that has ended in the meantime may have left the lock to the next holder of the turn.
     defer { releaseFileLockIfIdle() }
-    return try turn.holding(takeTurn()) { (hold) throws(StoreError) in try refresh(hold) }
+    return try turn.holding(takeTurn()) { (hold) throws(StoreError) in try refresh(mayReopen: mayReopen, hold) }
   }
 
-  private func refresh(_ hold: borrowing Turn.Hold) throws(StoreError) -> Refreshed {
+  private func refresh(mayReopen: Bool, _ hold: borrowing Turn.Hold) throws(StoreError) -> Refreshed {
     if !options.isReadOnly && fileLock.isHeld { return .nothing }
     // Test again with the turn, which `suspend` takes before it releases the lock.
     if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
@@ -78,11 +92,13 @@ extension Store {
       let (reader, plan, writtenSequence) = try planBesideWriter(hold)
       var found = Refreshed.nothing
       if plan.lastSequence > log.tail.sequence {
+        // A writer that shares the file needs its lock to open it, and a look waits for no other process.
+        if mayReopen, isBetterOpened(plan), options.isReadOnly || isUnlocked { return .moved(.outgrown) }
         try publish(plan, reader, hold)
         finishRecovery(after: plan, hold)
         found = .published
       }
-      if hasOutgrown { return .moved(.outgrown) }
+      if mayReopen, hasOutgrown { return .moved(.outgrown) }
       if writtenSequence <= plan.lastSequence { return found }
       return try showWhatNobodyProves(hold) ? .published : found
     } catch {
@@ -131,6 +147,20 @@ extension Store {
   private var hasOutgrown: Bool {
     hasPassedCheckpoint && editor.pages.usedByteCount > options.checkpointMemoryByteCount / 2
   }
+
+  /// How much log the commits of a plan are.
+  func lag(of plan: RecoveryPlan) -> UInt64 {
+    let (end, known) = (plan.lastCommitEnd.commitOffset, log.tail.position.commitOffset)
+    return end - min(end, known)
+  }
+
+  /// Whether others have written more than a log has before a checkpoint, and a checkpoint on the way. To apply all of that would take
+  /// memory for every page that they changed, and the next checkpoint here would write those pages again. An open begins at theirs.
+  func isBetterOpened(_ plan: RecoveryPlan) -> Bool {
+    plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount)
+  }
+
+  private var isUnlocked: Bool { !((try? file.isLockedByOthers(.writer)) ?? true) }
 
   private func readerOfFile() throws(StoreError) -> LogReader {
     try Store.onDisk(call: try logOfOthers())

@@ -1,0 +1,114 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+/// Databases that share a file, of which one has done nothing while another wrote much and made checkpoints.
+@Suite("databases that are far behind another process")
+struct OutgrownLagTests {
+  private static func open(
+    _ disk: SimulatedDisk, seed: UInt64, _ change: (inout Database.Options) -> Void = { _ in }
+  ) throws -> Database {
+    var options = Database.Options.simulated(seed: seed)
+    options.lock = .perTransaction
+    options.lockTimeout = .zero
+    change(&options)
+    return try Database.open(at: "a.daybook", options: options, disk: disk)
+  }
+
+  private static func fileByteCount(_ disk: SimulatedDisk) -> Int { disk.bytes(of: "a.daybook")?.count ?? 0 }
+
+  /// Much more than the log's budget of 64 KB, with checkpoints on the way.
+  private static func writeMuch(_ database: Database) throws {
+    for round in 0..<30 {
+      try database.write { transaction in
+        for number in 0..<100 { try transaction.save(.fresh("r\(round) \(number)", ["k": .bytes(Data(count: 100))])) }
+      }
+    }
+  }
+
+  private static func expectWhole(_ database: Database, _ names: [String]) throws {
+    #expect(try database.recordCount(in: .default) == 3000 + names.count)
+    for name in names { #expect(try database.record(Record.ID(name)) != nil) }
+    try database.expectClean()
+  }
+
+  @Test("a write of one that is far behind begins at the newest checkpoint, and does not write again what another wrote")
+  func writes() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    try b.put("early")
+    let snapshot = try b.snapshot()
+    try Self.writeMuch(a)
+    let (store, before) = (b.store, Self.fileByteCount(disk))
+    try b.put("late")
+    #expect(b.store !== store, "the file was opened again")
+    #expect(Self.fileByteCount(disk) < before + (48 << 10))
+    // Another time it is close behind, and goes on as it is.
+    let again = b.store
+    try a.put("more")
+    try b.put("later")
+    #expect(b.store === again)
+    #expect(try snapshot.recordCount(in: .default) == 1)
+    try Self.expectWhole(b, ["early", "late", "more", "later"])
+    try a.close()
+    try b.close()
+    try Self.expectWhole(Self.open(disk, seed: 3), ["early", "late", "more", "later"])
+  }
+
+  @Test("a look of one that is far behind begins at the newest checkpoint", arguments: [false, true])
+  func refreshes(isReadOnly: Bool) throws {
+    let disk = SimulatedDisk(seed: 1)
+    let a = try Self.open(disk, seed: 1)
+    try a.put("early")
+    let b = try Self.open(disk, seed: 2) { $0.isReadOnly = isReadOnly }
+    let snapshot = try b.snapshot()
+    try Self.writeMuch(a)
+    let store = b.store
+    #expect(try b.refresh())
+    #expect(b.store !== store, "the file was opened again")
+    #expect(try !b.refresh())
+    #expect(try snapshot.recordCount(in: .default) == 1)
+    try Self.expectWhole(b, ["early"])
+    try b.close()
+    try a.close()
+  }
+
+  @Test("a resumed database that is far behind begins at the newest checkpoint")
+  func resumes() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let b = try Self.open(disk, seed: 2) { $0.lock = .whileOpen }
+    try b.put("early")
+    try b.suspend()
+    let a = try Self.open(disk, seed: 1)
+    try Self.writeMuch(a)
+    let (store, before) = (b.store, Self.fileByteCount(disk))
+    try b.resume()
+    #expect(b.store !== store, "the file was opened again")
+    try b.put("late")
+    #expect(Self.fileByteCount(disk) < before + (48 << 10))
+    try Self.expectWhole(b, ["early", "late"])
+    try b.close()
+    try a.close()
+  }
+
+  @Test("closing one that is far behind writes nothing")
+  func closes() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (try Self.open(disk, seed: 1), try Self.open(disk, seed: 2))
+    try b.put("early")
+    try Self.writeMuch(a)
+    let before = Self.fileByteCount(disk)
+    try b.close()
+    #expect(Self.fileByteCount(disk) <= before)
+    try a.put("late")
+    try Self.expectWhole(a, ["early", "late"])
+    try a.close()
+    let again = try Self.open(disk, seed: 3)
+    #expect(again.store.recovery.wasClosed)
+    try Self.expectWhole(again, ["early", "late"])
+    try again.close()
+  }
+}
