@@ -26,7 +26,8 @@ extension Store {
     atMost timeoutNanoseconds: UInt64, mostLag: UInt64 = .max, _ hold: borrowing Turn.Hold
   ) throws(StoreError) {
     try fileLock.take(atMost: timeoutNanoseconds, hold) { () throws(StoreError) in
-      // A `close` or `suspend` is waiting for this turn.
+      // A `close` or `suspend` is waiting for this turn, or for the right to replace this store.
+      try endRequests.check()
       if life.isClosed.load(ordering: .acquiring) { throw closedError }
       if life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     } _: { () throws(StoreError) in

@@ -164,6 +164,7 @@ extension Store {
     while true {
       if try onDisk({ () throws(DiskFailure) in try file.tryLock(.readers, .shared) }) { return }
       if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds { throw .locked(path: file.path) }
+      try options.endRequests?.check()
       SystemClock.sleep(nanoseconds: 1_000_000)
     }
   }
@@ -179,6 +180,7 @@ extension Store {
         file.close()
         // Another open in this process that locks per transaction releases it soon.
         if options.locksPerTransaction, SystemClock.nanoseconds(since: start) < options.lockTimeoutNanoseconds {
+          try options.endRequests?.check()
           SystemClock.sleep(nanoseconds: 200_000)
           continue
         }
@@ -190,6 +192,7 @@ extension Store {
           if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds {
             throw StoreError.locked(path: path)
           }
+          try options.endRequests?.check()
           // If the file has lost its name, its lock must not hold us up.
           if let named = try disk.identity(of: path), named != file.identity {
             hasLock = false

@@ -31,6 +31,7 @@ import Synchronization
   let versions: Versions
   let editor: TreeEditor
   let life = StoreLife()
+  let endRequests: EndRequests
 
   // The following properties change with the turn.
 
@@ -111,6 +112,8 @@ import Synchronization
       if let known = options.readerSlots { slots = known } else { slots = try ReaderSlots(upTo: options.readerLimit) }
     } catch { throw .disk(error) }
     options.readerSlots = slots
+    endRequests = options.endRequests ?? EndRequests()
+    options.endRequests = endRequests
     number = slots.kept.nextNumber()
     self.options = options
     if case .corrupt(let lost) = plan.ending { self.lost = lost } else { lost = nil }

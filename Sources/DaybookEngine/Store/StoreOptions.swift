@@ -26,6 +26,8 @@ package struct StoreOptions: Sendable {
   var pageCache: BlockCache.Shared?
   /// What work in the background failed at; a store that replaces another keeps it.
   package let failures = BackgroundFailures()
+  /// Whether the database is about to end, once a store of it is open; a store that replaces it uses the same.
+  var endRequests: EndRequests?
   /// How many reads may run at the same time, and how many snapshots there may be.
   package var readerLimit = 65_536
   /// The slots of readers, once a store of the database is open; a store that replaces it uses the same.

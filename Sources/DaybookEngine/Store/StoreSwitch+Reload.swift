@@ -45,6 +45,8 @@ extension StoreSwitch {
   /// Releases every lock until `resume`; until then, writes throw `.suspended`.
   package func suspend() throws(StoreError) {
     try checkCaller()
+    endRequests.begin(.suspension)
+    defer { endRequests.finish(.suspension) }
     replacing.lock()
     defer { replacing.unlock() }
     try store.suspend()

@@ -33,6 +33,7 @@ import Synchronization
     }
   }
 
+  let endRequests: EndRequests
   private let slots: ReaderSlots
   private let kept: KeptStores
   private let entrance = Entrance()
@@ -45,6 +46,7 @@ import Synchronization
 
   package init(_ store: Store, makeApplier: @escaping @Sendable () -> any Applier) {
     self.makeApplier = makeApplier
+    endRequests = store.endRequests
     slots = store.slots
     kept = store.slots.kept
     keep(store)
@@ -191,6 +193,8 @@ import Synchronization
   /// Closes the current store and ends all reads of older ones.
   package func close(lastly: ((_ isSound: Bool) throws(StoreError) -> Void)? = nil) throws(StoreError) {
     try checkCaller()
+    endRequests.begin(.close)
+    defer { endRequests.finish(.close) }
     replacing.lock()
     defer { replacing.unlock() }
     slots.endSnapshots()

@@ -423,7 +423,7 @@ struct FileLockTests {
 }
 
 /// Something that happens once, and that threads wait for.
-private final class Event: Sendable {
+final class Event: Sendable {
   private let monitor = Monitor()
   private let hasHappened = Locked(false)
 
