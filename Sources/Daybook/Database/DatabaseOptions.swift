@@ -49,7 +49,8 @@ extension Database {
     public struct Compaction: Sendable, Hashable {
       /// In the background, when the file is larger than 64 MB and than twice its live data.
       public var isAutomatic = true
-      /// How fast a compaction may write; nil for as fast as the disk.
+      /// How fast a compaction may write; nil for as fast as the disk. One that does not keep up with commits goes on as fast as the disk,
+      /// so that it ends; if that is not enough either, commits wait for it as they do without a limit.
       public var bytesPerSecond: Int?
       /// The defaults.
       public init() {}

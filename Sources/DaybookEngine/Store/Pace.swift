@@ -1,5 +1,7 @@
 /// How fast background work may write, and whether it goes on.
 ///
+/// A copy that commits outrun hurries up, step by step: first without its rate, then while commits wait for it.
+///
 /// Its writes are synced piece by piece, because the sync of a commit flushes them, too, and would otherwise wait for all of
 /// them. While no commits are synced, the pieces are larger.
 @safe package final class Pace {
@@ -16,13 +18,21 @@
   package init(bytesPerSecond: Int?, shouldGoOn: @escaping () -> Bool) {
     self.bytesPerSecond = bytesPerSecond
     self.shouldGoOn = shouldGoOn
+    hurry = bytesPerSecond == nil ? .holdingCommits : .atItsRate
   }
 
   /// Names the store whose commits wait for the same disk.
   func goBeside(_ store: Store) { others = CommitSyncs(store) }
 
-  /// Whether the rate is limited: such work is in no hurry, and must not hold up others.
-  var isLimited: Bool { bytesPerSecond != nil }
+  /// What is done so that a copy comes to its end.
+  private enum Hurry { case atItsRate, atFullSpeed, holdingCommits }
+  private var hurry: Hurry
+
+  /// Whether commits may have to wait for it. A limited rate says that it is in no hurry, and delays nobody who leaves it behind for a while.
+  var holdsCommits: Bool { hurry == .holdingCommits }
+
+  /// What it does is not enough: commits come as fast.
+  func hurryUp() { hurry = hurry == .atItsRate ? .atFullSpeed : .holdingCommits }
 
   var goesOn: Bool { shouldGoOn() }
 
@@ -41,7 +51,7 @@
         syncedOffset = offset
       }
     }
-    guard let bytesPerSecond, bytesPerSecond > 0 else { return }
+    guard hurry == .atItsRate, let bytesPerSecond, bytesPerSecond > 0 else { return }
     let due = UInt64(Double(offset &- start) / Double(bytesPerSecond) * 1e9)
     while SystemClock.nanoseconds(since: startNanoseconds) < due {
       try check()

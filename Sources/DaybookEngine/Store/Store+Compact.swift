@@ -71,7 +71,7 @@ extension Store {
       try catchUpInRounds(target, &position, rewriter, pace)
       // Earlier checkpoints would have written the same pages again and again. From here on, the log may be replayed.
       target.setUnfinished(false, beside: self)
-      limitCommits(upTo: pace.isLimited ? .max : position.commitOffset + target.leadDuringCheckpoint)
+      limitCommits(upTo: !pace.holdsCommits ? .max : position.commitOffset + target.leadDuringCheckpoint)
       try target.checkpointBeforeUse()
       try catchUpInRounds(target, &position, rewriter, pace)
       try target.syncWritten()
@@ -129,16 +129,23 @@ extension Store {
   }
 
   /// Copies new commits, round by round, until so little is missing that a wait for it goes unnoticed. Each round is shorter
-  /// than the one before: commits that come faster than they are copied must wait, unless the copy was asked to be slow. They may
-  /// get ahead by half of what the round has copied.
+  /// than the one before: commits that come faster than they are copied must wait. They may get ahead by half of what the round has
+  /// copied. A copy that was asked to be slow comes to that last: when a round is not much shorter, it goes on as fast as it can.
   private func catchUpInRounds(
     _ target: Store, _ position: inout LogPosition, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) {
-    let limitsCommits = !pace.isLimited && !isMutant("never-catch-up")
-    for _ in 0..<16 {
+    var lastMissing = UInt64.max
+    var roundCount = 0
+    while roundCount < 16 {
       try pace.check()
       // Frames without effect may have been removed in front of the copy's position: then there is nothing to catch up with.
       if log.writtenOffset < position.offset + Store.unnoticedByteCount { return }
+      let missing = log.writtenOffset - position.offset
+      if !pace.holdsCommits, missing > lastMissing / 4 * 3 { pace.hurryUp() }
+      // Rounds that hold no commits up are not counted: they get shorter.
+      if pace.holdsCommits { roundCount += 1 }
+      lastMissing = missing
+      let limitsCommits = pace.holdsCommits && !isMutant("never-catch-up")
       position = try catchUp(target, from: position, limitsCommits: limitsCommits, rewriter, pace)
     }
   }
