@@ -10,6 +10,7 @@ import Synchronization
 final class KeptStores: Sendable {
   private let madeCount = Atomic<Int>(0)
   private let stores = Locked<[Store]>([])
+  let releases = Releases()
   private let generation = ForkedProcess.watchedGeneration
 
   /// Stores of one database are numbered in the order in which they were made.
@@ -41,6 +42,33 @@ final class KeptStores: Sendable {
   func releaseUnused() {
     // A child after `fork` has a copy of the lock, and releases nothing of its parent's.
     if generation != ForkedProcess.generation.load(ordering: .relaxed) { return }
-    for store in replaced { store.releaseIfUnused() }
+    for store in replaced { store.releaseElsewhereIfUnused() }
+  }
+}
+
+/// How many stores are being released on threads of their own.
+final class Releases: Sendable {
+  private let monitor = Monitor()
+  private let count = Atomic<Int>(0)
+  private let isHurried = Atomic<Bool>(false)
+
+  /// Somebody waits for the end.
+  var areHurried: Bool { isHurried.load(ordering: .relaxed) }
+
+  func begin() { count.add(1, ordering: .sequentiallyConsistent) }
+
+  func end() {
+    monitor.lock()
+    count.subtract(1, ordering: .sequentiallyConsistent)
+    monitor.broadcast()
+    monitor.unlock()
+  }
+
+  /// Waits until all are done, which does not take their time any more.
+  func hurry() {
+    isHurried.store(true, ordering: .relaxed)
+    monitor.lock()
+    while count.load(ordering: .sequentiallyConsistent) > 0 { monitor.wait() }
+    monitor.unlock()
   }
 }

@@ -198,6 +198,8 @@ import Synchronization
     replacing.lock()
     defer { replacing.unlock() }
     slots.endSnapshots()
+    // A caller that closes a database may remove it next.
+    kept.releases.hurry()
     try store.close(lastly: lastly)
   }
 }
@@ -238,8 +240,38 @@ extension Store {
   /// Releases this store if it was replaced and the last reader is gone.
   @inline(never)
   func releaseIfUnused(_ goesOn: () -> Bool = { true }) {
+    if isUnused() { release(goesOn) }
+  }
+
+  /// The same for a thread that has only ended a read, perhaps the one that draws an application's windows: a file of a gigabyte is
+  /// freed in thousands of pieces. So that is done elsewhere, and as slowly as after a compaction, where the database may have threads.
+  @inline(never)
+  func releaseElsewhereIfUnused() {
+    guard isUnused() else { return }
+    guard options.hasBackgroundThread else { return release { true } }
+    let releases = slots.kept.releases
+    releases.begin()
+    let thread = BackgroundThread(name: "daybook.release") { [self] in
+      var others = CommitSyncs(self)
+      release {
+        if others.look() { SystemClock.sleep(nanoseconds: 1_000_000) }
+        return !releases.areHurried
+      }
+      releases.end()
+    }
+    if thread == nil {
+      release { true }
+      releases.end()
+    }
+  }
+
+  /// Whether this store was replaced and the last reader is gone; true once.
+  private func isUnused() -> Bool {
     // A child after `fork` would cut off what its parent reads.
-    guard !life.isForked.load(ordering: .acquiring), life.isRetired.load(ordering: .acquiring), mayRelease() else { return }
+    !life.isForked.load(ordering: .acquiring) && life.isRetired.load(ordering: .acquiring) && mayRelease()
+  }
+
+  private func release(_ goesOn: () -> Bool) {
     endSyncs()
     releasePages()
     source.buffered?.evict()
