@@ -102,7 +102,8 @@ extension Database {
     /// Each commit starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss. Such a file does not
     /// record its length when it is closed: a copy of it that was cut short is opened as of an earlier commit.
     public var padding = false
-    /// Memory that long-lived snapshots may hold back; past it the oldest throws `snapshotTooOld`.
+    /// Memory that long-lived snapshots may hold back, also those of a file that a compaction has replaced; past it the oldest throws
+    /// `snapshotTooOld`. The room of such a file on the disk is free again when nobody reads it any more, and does not count here.
     public var snapshotMemory = 256 << 20
     /// How much one request and one record may be.
     public var limits = Limits()

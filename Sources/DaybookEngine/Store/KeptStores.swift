@@ -37,6 +37,24 @@ final class KeptStores: Sendable {
     }
   }
 
+  /// Ends snapshots of replaced stores without reads, those of the oldest store first, until all that such stores keep in memory is no
+  /// more than this. Nothing writes their pages into their files any more: the last snapshot of one keeps all that its newest version had
+  /// there.
+  func limitMemory(to byteCount: Int) {
+    if generation != ForkedProcess.generation.load(ordering: .relaxed) { return }
+    let stores = replaced
+    var heldByteCount = stores.reduce(0) { $0 + $1.replacedByteCount }
+    guard heldByteCount > byteCount else { return }
+    for store in stores {
+      if heldByteCount <= byteCount { break }
+      let before = store.replacedByteCount
+      store.versions.revokeAll()
+      store.releaseElsewhereIfUnused()
+      // One that is being read keeps everything, and is asked again.
+      if store.isReleased { heldByteCount -= before }
+    }
+  }
+
   /// Looks at replaced stores: the last reader of one may have gone.
   @inline(never)
   func releaseUnused() {

@@ -223,6 +223,13 @@ extension Store {
     life.isRetired.store(true, ordering: .releasing)
     releaseIfUnused(goesOn)
     slots.kept.releaseUnused()
+    slots.kept.limitMemory(to: options.snapshotMemoryByteCount)
+  }
+
+  /// The memory of its pages, once it was replaced and its background work has ended: from then on only its release changes that.
+  var replacedByteCount: Int {
+    guard life.isRetired.load(ordering: .acquiring), !isReleased else { return 0 }
+    return turn.monitor.withLock { editor.pages.usedByteCount }
   }
 
   /// The log under older versions has changed: their snapshots stop reading.

@@ -175,8 +175,9 @@ final class Versions: @unchecked Sendable {
 
   /// Frees pages and states that no pinned version needs.
   ///
-  /// If pinned versions hold back more than `snapshotMemoryByteCount`, the oldest snapshots without reads are revoked. Since
-  /// the turn is held, one round revokes as many as necessary, and the next comes when there is an eighth more.
+  /// If pinned versions hold back more than `snapshotMemoryByteCount`, the oldest snapshots without reads are revoked: first those of
+  /// stores that were replaced. Since the turn is held, one round revokes as many as necessary, and the next comes when there is an eighth
+  /// more.
   func reclaim(_ hold: borrowing Turn.Hold) {
     while true {
       reclaimRoundCount += 1
@@ -201,6 +202,7 @@ final class Versions: @unchecked Sendable {
         keptCount += 1
       }
       waitingPages.removeSubrange(keptCount...)
+      slots.kept.limitMemory(to: max(0, snapshotMemoryByteCount - heldByteCount))
       // Another round frees what they held. A snapshot that is being read now may require one more.
       guard heldByteCount > snapshotMemoryByteCount,
         revokeSnapshots(holding: heldByteCount - snapshotMemoryByteCount, pinned: pinned, published: published)
@@ -265,6 +267,12 @@ final class Versions: @unchecked Sendable {
       if slots.snapshots.revoke(snapshot) { hasRevoked = true }
     }
     return hasRevoked
+  }
+
+  /// Revokes the snapshots of all versions, but those that are being read.
+  func revokeAll() {
+    let versions = syncMonitor.withLock { live }
+    for snapshot in slots.snapshots.resting(below: .max, of: versions) { _ = slots.snapshots.revoke(snapshot) }
   }
 
   /// Whether a pinned version lies in `birth ..< death`; `versions` ascend.
