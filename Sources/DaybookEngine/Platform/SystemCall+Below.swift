@@ -90,9 +90,11 @@ extension SystemCall {
   /// The names in a directory, but "." and "..".
   static func entries(in folder: Int32) throws(SystemError) -> [DirectoryEntry] {
     // A description of its own, because the position in the list belongs to the description.
-    let descriptor = unsafe openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw .last }
-    return try entries(ofDescriptor: raised(descriptor))
+    while true {
+      let descriptor = unsafe openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+      if descriptor >= 0 { return try entries(ofDescriptor: raised(descriptor)) }
+      guard errno == EINTR else { throw .last }
+    }
   }
 
   static func makeDirectory(in folder: Int32, _ name: String, rights: UInt32) throws(SystemError) {
