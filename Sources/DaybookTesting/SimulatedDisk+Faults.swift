@@ -79,8 +79,8 @@ extension SimulatedDisk {
 
   package var trace: [SimulatedCall] { state.withLock { $0.trace ?? [] } }
 
-  /// From here on bytes that overwrite others need as much room as new ones, and give back as much once they are written: a file system
-  /// that copies on write, as Btrfs and ZFS do, writes them elsewhere first.
+  /// From here on bytes that overwrite others need as much room as new ones, and free as much once they are written: a file
+  /// system that copies on write, as Btrfs and ZFS do, writes them elsewhere first.
   package func copyOnWrite() { state.withLock { $0.copiesOnWrite = true } }
 
   /// Sets an observer that is called before each call that changes something, outside the disk's lock: it may make images of
@@ -89,7 +89,7 @@ extension SimulatedDisk {
     state.withLock { $0.observer = observer }
   }
 
-  /// Runs one call under the lock, or makes it fail, after `onFailure` has left behind what such a failure leaves, and said how many
+  /// Runs one call under the lock, or makes it fail, after `onFailure` has left what such a failure leaves, and said how many
   /// bytes that are.
   func perform<Result: Sendable>(
     _ call: SimulatedCall,
@@ -148,6 +148,7 @@ extension SimulatedCall {
   /// - Parameter doneByteCount: how much of a write is done: the failure is of what follows, as that of a real file.
   func failure(code: Int32, after doneByteCount: Int = 0) -> DiskFailure {
     DiskFailure(
-      operation, path: path, code: code, offset: offset.map { $0 + doneByteCount }, byteCount: byteCount.map { $0 - doneByteCount })
+      operation, path: path, code: code, offset: offset.map { $0 + doneByteCount },
+      byteCount: byteCount.map { $0 - doneByteCount })
   }
 }

@@ -49,8 +49,8 @@ extension Database {
     public struct Compaction: Sendable, Hashable {
       /// In the background, when the file is larger than 64 MB and than twice its live data.
       public var isAutomatic = true
-      /// How fast a compaction may write; nil for as fast as the disk. One that does not keep up with commits goes on as fast as the disk,
-      /// so that it ends; if that is not enough either, commits wait for it as they do without a limit.
+      /// How fast a compaction may write; nil for as fast as the disk. One that does not keep up with commits goes on as fast
+      /// as the disk, so that it ends; if that is not enough either, commits wait for it as they do without a limit.
       public var bytesPerSecond: Int?
       /// The defaults.
       public init() {}
@@ -102,8 +102,9 @@ extension Database {
     /// Each commit starts on a fresh sector of 4096 bytes, for disks that may damage a whole sector at power loss. Such a file does not
     /// record its length when it is closed: a copy of it that was cut short is opened as of an earlier commit.
     public var padding = false
-    /// Memory that long-lived snapshots may hold back, also those of a file that a compaction has replaced; past it the oldest throws
-    /// `snapshotTooOld`. The room of such a file on the disk is free again when nobody reads it any more, and does not count here.
+    /// Memory that long-lived snapshots may hold back, also those of a file that a compaction has replaced; past it the oldest
+    /// throws `snapshotTooOld`. The room of such a file on the disk is free again when no snapshot reads it any more, and does
+    /// not count here.
     public var snapshotMemory = 256 << 20
     /// How much one request and one record may be.
     public var limits = Limits()

@@ -84,8 +84,8 @@ extension Database {
     try perform(begin(), origin, checksReferences: checksReferences, body)
   }
 
-  /// Waits for the turn, if there is an account to write with: before the wait, so that none is in vain, and with the turn, because the
-  /// account may have gone meanwhile.
+  /// Waits for the turn, if there is an account to write with: before the wait, so that none is in vain, and with the turn,
+  /// because the account may have gone meanwhile.
   private func begin() throws(DatabaseError) -> StoreTransaction {
     try options.role?.requireAccount()
     let transaction = try engine(stores.beginTransaction())

@@ -8,8 +8,8 @@ import DaybookEngine
 /// It leaves with the turn, not before: another thread or process may have the turn for long, and till then nothing is lost by
 /// a cancellation.
 ///
-/// Always true: of a transaction that was told of its cancellation the closure is not run, and one whose closure runs is told of its own
-/// end only. Threads: the queue's thread leaves, any thread cancels.
+/// Always true: of a transaction that was told of its cancellation the closure is not run, and one whose closure runs is told
+/// of its own end only. Threads: the queue's thread leaves, any thread cancels.
 final class PlaceInLine: Sendable {
   private enum State {
     case new, left, cancelled
@@ -31,8 +31,8 @@ final class PlaceInLine: Sendable {
   /// Whether it was not cancelled so far: else it need not wait for the turn.
   var isWaiting: Bool { state.withLock { if case .waiting = $0 { true } else { false } } }
 
-  /// Its turn has come, or will not come; from here on its task is told of what happens to it. False when it was cancelled before, and
-  /// told so.
+  /// Its turn has come, or will not come; from here on its task is told of what happens to it. False when it was cancelled
+  /// before, and told so.
   func leave() -> Bool {
     state.withLock { state in
       switch state {

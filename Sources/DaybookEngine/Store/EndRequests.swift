@@ -5,8 +5,8 @@ import Synchronization
 ///     close, suspend ── begin ──► wait for who may replace the store ──► end the store ──► finish
 ///                         └────► waits for the file lock of another process end at once
 ///
-/// The flags of `StoreLife` belong to one store, and are set by who has the right to replace it. A collection, a compaction or a resume may have
-/// that right while it waits for another process: so this is said first, without waiting for anything.
+/// The flags of `StoreLife` belong to one store, and are set by who has the right to replace it. A collection, a compaction or
+/// a resume may have that right while it waits for another process: so this is said first, without waiting for anything.
 final class EndRequests: Sendable {
   enum Kind { case close, suspension }
 

@@ -37,9 +37,9 @@ final class KeptStores: Sendable {
     }
   }
 
-  /// Ends snapshots of replaced stores without reads, those of the oldest store first, until all that such stores keep in memory is no
-  /// more than this. Nothing writes their pages into their files any more: the last snapshot of one keeps all that its newest version had
-  /// there.
+  /// Ends snapshots of replaced stores without reads, those of the oldest store first, until all that such stores keep in
+  /// memory is no more than this. Nothing writes their pages into their files any more: the last snapshot of one keeps all that
+  /// its newest version had there.
   func limitMemory(to byteCount: Int) {
     if generation != ForkedProcess.generation.load(ordering: .relaxed) { return }
     let stores = replaced
@@ -70,7 +70,7 @@ final class Releases: Sendable {
   private let count = Atomic<Int>(0)
   private let isHurried = Atomic<Bool>(false)
 
-  /// Somebody waits for the end.
+  /// A close waits for the end.
   var areHurried: Bool { isHurried.load(ordering: .relaxed) }
 
   func begin() { count.add(1, ordering: .sequentiallyConsistent) }

@@ -133,7 +133,7 @@ final class LogWriter: @unchecked Sendable {
   /// Completes a frame and writes it at the end of the log.
   /// - Parameters:
   ///   - keepsReserve: the reserve must follow the frame afterwards; otherwise there is no room for the frame.
-  ///   - hasNoZeros: the zeros behind the log were cut off for it, so there is nothing more to gain.
+  ///   - hasNoZeros: the zeros after the log were cut off for it, so there is nothing more to gain.
   func append(
     _ kind: FrameHeader.Kind, _ frame: ByteBuffer, sequence: UInt64, hasParts: Bool = false, isImage: Bool = false,
     keepsReserve: Bool = true, via target: (any DiskFile)? = nil, hasNoZeros: Bool = false, _ hold: borrowing Turn.Hold
@@ -171,8 +171,8 @@ final class LogWriter: @unchecked Sendable {
       _ = try? trimZeros(hold)
       frame.truncate(to: byteCount)
       return try append(
-        kind, frame, sequence: sequence, hasParts: hasParts, isImage: isImage, keepsReserve: false, via: target, hasNoZeros: true,
-        hold)
+        kind, frame, sequence: sequence, hasParts: hasParts, isImage: isImage, keepsReserve: false, via: target,
+        hasNoZeros: true, hold)
     }
     if reserve > 0 { zerosEnd.store(writtenEnd, ordering: .relaxed) }
     tail.move(over: header)
@@ -206,8 +206,8 @@ final class LogWriter: @unchecked Sendable {
   /// synced, so that a frame of a transaction that was told of failure cannot come back after a crash. The sync uses the
   /// background description, because the commit path's description reports a write-back error only once.
   ///
-  /// A full disk says where it stopped: what lies behind is as it was. If it copies on write, zeros need room as any bytes do; then
-  /// what was written is cut off, with the zeros behind it.
+  /// A full disk says where it stopped: what lies after that is as it was. If it copies on write, zeros need room as any bytes
+  /// do; then what was written is cut off, with the zeros after it.
   private func eraseUnfinished(
     _ failure: DiskFailure, from offset: UInt64, upTo end: UInt64, _ hold: borrowing Turn.Hold
   ) throws(StoreError) {
@@ -224,15 +224,15 @@ final class LogWriter: @unchecked Sendable {
     }
   }
 
-  /// Whether a full disk has refused to overwrite what is there: it copies on write. There the reserve is no room for a commit, but cutting
-  /// it off makes room.
+  /// Whether a full disk has refused to overwrite what is there: it copies on write. There the reserve is no room for a commit,
+  /// but cutting it off makes room.
   private func refusesOverwriting(_ failure: DiskFailure) -> Bool {
     guard failure.kind == .full, failure.operation == .write, let offset = failure.offset, let byteCount = try? file.byteCount()
     else { return false }
     return offset < byteCount
   }
 
-  /// Cuts off everything behind an offset; false where there is nothing, or a reader may walk over it.
+  /// Cuts off everything after an offset; false where there is nothing, or a reader may walk over it.
   private func cutOff(after offset: UInt64, _ hold: borrowing Turn.Hold) throws(DiskFailure) -> Bool {
     waitForZeros(upTo: .max, hold)
     guard try file.byteCount() > Int(offset), try file.tryLock(.readers, .exclusive) else { return false }
@@ -244,8 +244,8 @@ final class LogWriter: @unchecked Sendable {
 
   // MARK: taking frames back
 
-  /// Writes zeros over everything behind a former end, or cuts it off where the disk has no room for them, and makes that durable, so that
-  /// a crash brings nothing of it back.
+  /// Writes zeros over everything behind a former end, or cuts it off where the disk has no room for them, and makes that
+  /// durable, so that a crash brings nothing of it back.
   /// - Returns: false when that failed. Then the frames stay, whole or not, and nothing refers to them.
   func erase(after earlier: LogTail, _ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     try checkAlive()

@@ -28,7 +28,7 @@
   private enum Hurry { case atItsRate, atFullSpeed, holdingCommits }
   private var hurry: Hurry
 
-  /// Whether commits may have to wait for it. A limited rate says that it is in no hurry, and delays nobody who leaves it behind for a while.
+  /// Whether commits may have to wait for it. A limited rate says that it is in no hurry, and delays no commit at first.
   var holdsCommits: Bool { hurry == .holdingCommits }
 
   /// What it does is not enough: commits come as fast.

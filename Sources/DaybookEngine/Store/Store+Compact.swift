@@ -129,8 +129,9 @@ extension Store {
   }
 
   /// Copies new commits, round by round, until so little is missing that a wait for it goes unnoticed. Each round is shorter
-  /// than the one before: commits that come faster than they are copied must wait. They may get ahead by half of what the round has
-  /// copied. A copy that was asked to be slow comes to that last: when a round is not much shorter, it goes on as fast as it can.
+  /// than the one before: commits that come faster than they are copied must wait. They may get ahead by half of what the round
+  /// has copied. A copy that was asked to be slow comes to that last: when a round is not much shorter, it goes on as fast as
+  /// it can.
   private func catchUpInRounds(
     _ target: Store, _ position: inout LogPosition, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) {

@@ -5,8 +5,8 @@
 ///     transactions … ─► sync ─► note that covers everything ─► give lock back
 ///
 /// Between holds, the trees do not change, and readers of this process read them. If the name leads to another file, the log
-/// was replaced, a process has died without handing over, or others have written so much that an open is less work, `.moved` says that
-/// the file must be opened again.
+/// was replaced, a process has died without handing over, or others have written so much that an open is less work, `.moved`
+/// says that the file must be opened again.
 ///
 /// Always true: the lock is released only when everything written under it is durable, or when this writer is dead.
 extension Store {
@@ -21,7 +21,8 @@ extension Store {
     try takeFileLock(atMost: timeout - min(timeout, SystemClock.nanoseconds(from: start, to: now)), hold)
   }
 
-  /// - Parameter mostLag: how much of others' log is applied: more throws `.moved`, whether the file can be opened at a checkpoint or not.
+  /// - Parameter mostLag: how much of others' log is applied: more throws `.moved`, whether the file can be opened at a
+  ///   checkpoint or not.
   private func takeFileLock(
     atMost timeoutNanoseconds: UInt64, mostLag: UInt64 = .max, _ hold: borrowing Turn.Hold
   ) throws(StoreError) {
@@ -37,8 +38,8 @@ extension Store {
     }
   }
 
-  /// Keeps the file lock for the last frame. If several processes write, only if no other holds the lock right now, or has written
-  /// much since: who has nothing to write need not know it, and the others close the file in their turn.
+  /// Keeps the file lock for the last frame. If several processes write, only if no other holds the lock right now, or has
+  /// written much since: who has nothing to write need not know it, and the others close the file in their turn.
   func retainFileLockToClose() -> Bool {
     withTurnForBackground { hold in
       if !fileLock.isHeld {

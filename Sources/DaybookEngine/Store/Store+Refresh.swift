@@ -154,8 +154,9 @@ extension Store {
     return end - min(end, known)
   }
 
-  /// Whether others have written more than a log has before a checkpoint, and a checkpoint on the way. To apply all of that would take
-  /// memory for every page that they changed, and the next checkpoint here would write those pages again. An open begins at theirs.
+  /// Whether others have written more than a log has before a checkpoint, and a checkpoint on the way. To apply all of that
+  /// would take memory for every page that they changed, and the next checkpoint here would write those pages again. An open
+  /// begins at theirs.
   func isBetterOpened(_ plan: RecoveryPlan) -> Bool {
     plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount)
   }

@@ -226,7 +226,8 @@ extension Store {
     slots.kept.limitMemory(to: options.snapshotMemoryByteCount)
   }
 
-  /// The memory of its pages, once it was replaced and its background work has ended: from then on only its release changes that.
+  /// The memory of its pages, once it was replaced and its background work has ended: from then on only its release changes
+  /// that.
   var replacedByteCount: Int {
     guard life.isRetired.load(ordering: .acquiring), !isReleased else { return 0 }
     return turn.monitor.withLock { editor.pages.usedByteCount }
@@ -250,8 +251,9 @@ extension Store {
     if isUnused() { release(goesOn) }
   }
 
-  /// The same for a thread that has only ended a read, perhaps the one that draws an application's windows: a file of a gigabyte is
-  /// freed in thousands of pieces. So that is done elsewhere, and as slowly as after a compaction, where the database may have threads.
+  /// The same for a thread that has only ended a read, perhaps the one that draws an application's windows: a file of a
+  /// gigabyte is freed in thousands of pieces. So that is done elsewhere, and as slowly as after a compaction, where the
+  /// database may have threads.
   @inline(never)
   func releaseElsewhereIfUnused() {
     guard isUnused() else { return }

@@ -175,9 +175,9 @@ final class Versions: @unchecked Sendable {
 
   /// Frees pages and states that no pinned version needs.
   ///
-  /// If pinned versions hold back more than `snapshotMemoryByteCount`, the oldest snapshots without reads are revoked: first those of
-  /// stores that were replaced. Since the turn is held, one round revokes as many as necessary, and the next comes when there is an eighth
-  /// more.
+  /// If pinned versions hold back more than `snapshotMemoryByteCount`, the oldest snapshots without reads are revoked: first
+  /// those of stores that were replaced. Since the turn is held, one round revokes as many as necessary, and the next comes
+  /// when there is an eighth more.
   func reclaim(_ hold: borrowing Turn.Hold) {
     while true {
       reclaimRoundCount += 1

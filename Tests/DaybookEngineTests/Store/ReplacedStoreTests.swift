@@ -40,7 +40,7 @@ struct ReplacedStoreTests {
     #expect(disk.freers.withLock { $0.isEmpty })
     old.endSnapshot(pin)
     while disk.freers.withLock({ $0.isEmpty }) { SystemClock.sleep(nanoseconds: 1_000_000) }
-    // Where the database has no thread of its own, there is nobody else.
+    // Where the database has no thread of its own, there is no other.
     #expect((disk.freers.withLock { $0 } == [currentThreadNumber()]) == !hasBackgroundThread)
     try store.put("after", [1])
     #expect(try store.contents().count == 101)

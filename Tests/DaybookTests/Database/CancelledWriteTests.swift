@@ -5,7 +5,8 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// Writes that wait for a turn which another thread has: what becomes of them when they are cancelled, or may not write any more.
+/// Writes that wait for a turn which another thread has: what becomes of them when they are cancelled, or may not write any
+/// more.
 @Suite("writes that wait for their turn", .timeLimit(.minutes(15)))
 struct CancelledWriteTests {
   /// Returns when a writer waits for the turn.
@@ -66,7 +67,7 @@ struct CancelledWriteTests {
     task.cancel()
     held.end()
     await #expect(throws: CancellationError.self) { try await task.value }
-    // Another write of the queue comes behind it.
+    // Another write of the queue comes next.
     try await a.write { try $0.save(.fresh("after")) }
     _ = try { try b.put("other") }()
     _ = try { try (a.close(), b.close()) }()

@@ -5,8 +5,8 @@ import Testing
 @testable import Daybook
 @testable import DaybookEngine
 
-/// Full disks whose file system copies on write, as Btrfs, ZFS and shared blocks of XFS and APFS do: there the zeros behind the log
-/// are no room for a commit.
+/// Full disks whose file system copies on write, as Btrfs, ZFS and shared blocks of XFS and APFS do: there the zeros after the
+/// log are no room for a commit.
 @Suite("full disks that copy on write")
 struct CopyOnWriteTests {
   private static func filled(_ disk: SimulatedDisk) throws -> Database {

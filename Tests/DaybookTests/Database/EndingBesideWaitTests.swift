@@ -57,7 +57,7 @@ struct EndingBesideWaitTests {
     SystemClock.sleep(nanoseconds: 100_000_000)
     if closes { try a.close() } else { try a.suspend() }
     waiting?.join()
-    // Whoever waits to the end of its time says that the file is locked, and not why.
+    // What waits to the end of its time says that the file is locked, and not why.
     let error = result.withLock { $0 }
     #expect(error?.code == (closes ? .closed : .locked), "\(String(describing: error))")
     if !closes { #expect("\(String(describing: error))".contains("suspended"), "\(String(describing: error))") }

@@ -46,7 +46,7 @@ struct OutgrownLagTests {
     try b.put("late")
     #expect(b.store !== store, "the file was opened again")
     #expect(Self.fileByteCount(disk) < before + (48 << 10))
-    // Another time it is close behind, and goes on as it is.
+    // Another time the lag is small, and it goes on as it is.
     let again = b.store
     try a.put("more")
     try b.put("later")
