@@ -33,13 +33,12 @@ extension StoreSwitch {
     case .published: return true
     case .moved(let cause):
       do { try reload(store, cause) } catch {
-        // Another process has the lock by now.
-        guard case .locked = error else { throw error }
-        switch cause {
+        // Another process has the lock by now, or another open in this one.
+        switch (cause, error) {
         // It repairs what the dead one left, and this store will see that later.
-        case .notHandedOver: return false
+        case (.notHandedOver, .locked): return false
         // What it has committed can be shown without the lock, if not as cheaply.
-        case .outgrown where !store.options.isReadOnly: return try store.refreshAsItIs()
+        case (.outgrown, .locked), (.outgrown, .alreadyOpen): return try store.refreshAsItIs()
         default: throw error
         }
       }
