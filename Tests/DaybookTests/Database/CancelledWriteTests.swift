@@ -88,7 +88,8 @@ struct CancelledWriteTests {
     let error = await #expect(throws: DatabaseError.self) { try await task.value }
     #expect(error?.code == .notAuthenticated)
     let names = try { try database.records(in: .default).map(\.id.name) }()
-    #expect(names == ["slow"])
+    // The transaction before it may still wait for its sync.
+    #expect(!names.contains("late"))
     try { try container.close() }()
   }
 }
