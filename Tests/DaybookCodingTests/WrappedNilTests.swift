@@ -131,7 +131,6 @@ struct WrappedNilTests {
 
   private struct Drawing: RecordCodable, Equatable {
     var recordName = "d"
-    var systemFields: SystemFields?
     var shape: Shape?
   }
 
