@@ -4,28 +4,41 @@ extension EncodingScope {
   /// Refuses a value within another whose type encrypts properties where it is a record of its own: here nothing of it would be encrypted.
   ///
   /// Asked of each value that encodes itself, so that types which are no records are remembered.
-  func checkHidesNothing<T>(_ value: T, _ step: PathStep?) throws {
+  /// - Parameter isInPlace: the value's keys are those of the record.
+  func checkHidesNothing<T>(_ value: T, _ step: PathStep?, isInPlace: Bool = false) throws {
     let type: Any.Type = Swift.type(of: value)
     if TypeMemory.isKnownToBeNoRecord(type) { return }
     guard let record = type as? any RecordEncodable.Type else { return TypeMemory.isNoRecord(type) }
     for (key, rule) in record.fieldRules {
-      guard case .encrypted = rule else { continue }
-      let path = pathTexts(step) + [key]
-      if isHidden(path) { continue }
+      guard case .encrypted = rule, !isHidden(key, below: step) else { continue }
       throw RecordCodingError(
         .unsupportedValue,
-        "The type encrypts this property in records of its own, and within another value it would be plain: make the value a reference, or encrypt the key that it is under.",
-        path: path)
+        isInPlace
+          ? "The type encrypts this property in records of its own, and in the place of another value it would be plain: give the type around it the same fieldRules."
+          : "The type encrypts this property in records of its own, and within another value it would be plain: make the value a reference, or encrypt the key that it is under.",
+        path: pathTexts(step) + [key])
     }
   }
 
   /// Whether a rule of the type around encrypts a key on the way, whole, or that of a flattened value; or leaves it out.
-  private func isHidden(_ path: [String]) -> Bool {
-    path.indices.contains { last in
-      switch rules[path[...last].joined(separator: ".")] {
-      case .encrypted?, .ignored?: true
-      default: false
+  private func isHidden(_ key: String, below step: PathStep?) -> Bool {
+    var path = ""
+    for key in codingPath(step) {
+      // What is in a list has no field of its own, and so no rule.
+      if key is PlainKey, key.intValue != nil { return false }
+      path += RecordCodingError.texts([key])[0]
+      switch rules[path] {
+      case .encrypted?, .ignored?: return true
+      case .flattened?: break
+      case nil, .default?: guard case .flattened = options.nested else { return false }
+      // The value is whole in one field: no rule reaches into it.
+      default: return false
       }
+      path += "."
+    }
+    return switch rules[path + key] {
+    case .encrypted?, .ignored?: true
+    default: false
     }
   }
 }

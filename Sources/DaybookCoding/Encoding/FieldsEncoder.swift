@@ -50,6 +50,8 @@ private struct FieldsSingleValueContainer: SingleValueEncodingContainer {
   func encode(_ value: UInt64) throws { throw encoder.notKeyed }
   func encode(_ value: UInt128) throws { throw encoder.notKeyed }
   func encode<T: Encodable>(_ value: T) throws {
+    // The record has the rules of the type that is asked for it, not those of the value.
+    try encoder.scope.checkHidesNothing(value, encoder.above, isInPlace: true)
     if encoder.above == nil, TypeMemory.isOfEnum(value) { encoder.scope.encodesEnum() }
     try encoder.scope.nesting(encoder.above) { try value.encode(to: encoder) }
   }
