@@ -40,11 +40,11 @@ struct FieldWriter {
   private static func isSame(_ stored: Asset, _ new: Asset) -> Bool {
     // A decoded URL leads to a copy of the content: it has not become another one.
     if stored == new || stored.isContent(of: new) { return true }
-    // What was encoded has no SHA-256 yet. To read as many bytes is less than to write them.
+    // What was encoded has no SHA-256 yet. To look at as many bytes is less than to write them.
     guard !new.isStored, new.fileURL == nil, stored.byteCount == new.byteCount, let content = try? new.content() else {
       return false
     }
-    return (try? stored.content()) == content
+    return stored.isContent(content)
   }
 
   /// Removes a field. Also of a new record: saved over an older one, it takes the field away there.

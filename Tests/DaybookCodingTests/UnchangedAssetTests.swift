@@ -80,4 +80,47 @@ struct UnchangedAssetTests {
       #expect(try database.fetch(Scan.self, "c") == expected)
     }
   }
+
+  private struct Sheet: RecordCodable, Equatable {
+    static let fieldRules: [String: FieldRule] = [
+      "scan": .data(.asset), "large": .data(.asset), "drawing": .asset(), "numbers": .asset(),
+    ]
+    struct Drawing: Codable, Equatable { var lines = ["x"] }
+    var recordName: String { "sheet" }
+    var title = "a"
+    var scan = Data([1, 2, 3])
+    var large = Data(repeating: 7, count: 100_000)
+    var drawing: Drawing? = Drawing()
+    var numbers = [1, 2, 3]
+    var plain = Data([4, 5, 6])
+  }
+
+  @Test("a rebase of a changed title took back the newer assets of another device")
+  func rebased() throws {
+    let database = try Database.inMemory()
+    var options = RecordCodingOptions()
+    options.data = .asset
+    let id = try Record.ID("sheet")
+    try database.save(Sheet(), options: options)
+    let base = try #require(try database.record(id))
+    var value = try RecordDecoder(options: options).decode(Sheet.self, from: base)
+    try database.update(Sheet.self, "sheet", options: options) {
+      $0 = Sheet(
+        title: "a", scan: Data([9, 9, 9]), large: Data(repeating: 8, count: 100_000), drawing: .init(lines: ["y"]),
+        numbers: [3, 2, 1],
+        plain: Data([6, 5, 4]))
+    }
+    var expected = try #require(try database.fetch(Sheet.self, "sheet", options: options))
+    // The older contents may be gone by now.
+    try database.compact()
+    try database.collectAssets(grace: .zero)
+    value.title = "mine"
+    var mine = try RecordEncoder(options: options).encode(value, onto: base)
+    #expect(mine.changedKeys == ["title"])
+    let error = #expect(throws: DatabaseError.self) { try database.write { [mine] transaction in try transaction.save(mine) } }
+    mine.rebase(onto: try #require(error?.conflict?.server))
+    try database.write { [mine] transaction in try transaction.save(mine) }
+    expected.title = "mine"
+    #expect(try database.fetch(Sheet.self, "sheet", options: options) == expected)
+  }
 }

@@ -38,6 +38,15 @@ extension RecordBody {
 /// changed since the asset was made, or while it was read, is noticed and refused. What is opened is compared with what was
 /// looked at when the asset was made, too: the name may lead elsewhere for a moment between two looks.
 extension Asset {
+  /// Whether bytes are the content, which may be gone: then its SHA-256 tells.
+  package func isContent(_ bytes: Data) -> Bool {
+    guard byteCount == bytes.count else { return false }
+    if case .memory(let data) = storage.source { return data == bytes }
+    guard let digest else { return (try? content()) == bytes }
+    // Safe: the view is read before the closure returns.
+    return unsafe bytes.withUnsafeBytes { SHA256.digest(of: unsafe ByteView($0)) } == digest
+  }
+
   /// The asset with its content in memory, for a record that stores it, and its SHA-256 computed from it.
   ///
   /// - Throws: `limitExceeded` when it has more bytes, `assetFileNotFound`, `assetFileModified`; `assetNotAvailable` when
