@@ -26,6 +26,11 @@ extension EncodingScope {
     return data
   }
 
+  /// The dry run of a list that was collected as one of a record, whose elements were not looked at as those of a property list.
+  func checkReadsBack(_ value: some Encodable, _ encoder: FieldEncoder) throws {
+    try JSONSlotEncoder(slot: JSONSlot(form: encoder.form), scope: self, step: encoder.step).encode(value)
+  }
+
   /// The asset that is stored, where it is a property list of an equal value; nil where it is not, or the same bytes tell.
   ///
   /// Sets, and dictionaries whose keys are no texts, are lists in another order each time, and nothing in a property list says which

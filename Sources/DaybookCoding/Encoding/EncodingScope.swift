@@ -377,6 +377,7 @@ final class EncodingScope: CodingScope {
     if encoder.isEmptyList { encoder.emptyList = try emptyList(T.self, target) }
     var result = try encoder.result()
     if encoder.form != .json, Self.isOfForm(result) {
+      if case .value = result { try checkReadsBack(value, encoder) }
       let data = try propertyList(value, encoder.form, target)
       result = .value(.asset(storedPropertyList(of: value, encoder, result, data) ?? Asset(data: data)))
     }
