@@ -120,6 +120,12 @@ final class GraphDecoding {
   private static let maximumDepth = 32
   /// How often a value that always fails is made by itself; then it is not asked for again. Types that do another thing each time end, too.
   private static let maximumJobCount = 8
+  /// How often a value is made again that failed beside others which were being made. Records that list each other, and leave out what
+  /// fails, would else be tried in every order.
+  private static func maximumFailureCount(_ error: any Error) -> Int {
+    // Outside of a circle it is another matter; what is missing or of another type mostly is so everywhere.
+    (error as? RecordCodingError)?.code == .cycle ? 32 : 8
+  }
 
   private let decoder: RecordDecoder
   private var records: [Record.ID: Record] = [:]
@@ -133,6 +139,7 @@ final class GraphDecoding {
   /// The numbers of values on ways that are gone once more: they are the same ones, so that a failure that met them counts for them.
   private var wayNumbers: [Key: Int] = [:]
   private var jobFailureCounts: [Key: Int] = [:]
+  private var failureCounts: [Key: Int] = [:]
   /// Those of them that the value which is made now met again.
   private var met: Set<Int> = []
   private var depth = 0
@@ -183,8 +190,8 @@ final class GraphDecoding {
   }
 
   /// Whether a value that is being made would be asked for again.
-  func wouldRepeat<T>(_ value: Record.Value, _ type: T.Type) -> Bool {
-    guard case .reference(let reference) = value, T.self is any RecordDecodable.Type else { return false }
+  func wouldRepeat(_ value: Record.Value, _ type: Any.Type) -> Bool {
+    guard case .reference(let reference) = value, type is any RecordDecodable.Type else { return false }
     guard let number = open[Key(id: reference.id, type: ObjectIdentifier(type))] else { return false }
     met.insert(number)
     return true
@@ -240,7 +247,11 @@ final class GraphDecoding {
       return value
     } catch {
       met.remove(number)
-      if next == nil { failures[key] = Failure(error: error, path: path, met: met) }
+      if next == nil {
+        failureCounts[key, default: 0] += 1
+        let isFinal = failureCounts[key, default: 0] >= Self.maximumFailureCount(error)
+        failures[key] = Failure(error: error, path: path, met: isFinal ? [] : met)
+      }
       throw error
     }
   }

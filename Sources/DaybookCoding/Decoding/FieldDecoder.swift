@@ -204,6 +204,12 @@ struct FieldDecoder: Decoder {
     if T.self == String.self { return same(try string(type), as: T.self) }
     if Self.isLeaf(type) { return try leaf(type) }
     if case .value(let value) = source {
+      // What already lies on the way here ends the circle where nothing has to be. A list has no room for nil.
+      if !isElement, let graph = scope.graph, let optional = T.self as? any OptionalValue.Type,
+        graph.wouldRepeat(value, optional.wrappedType)
+      {
+        return absentValue(of: optional)
+      }
       if T.self == [String].self, case .strings(let list) = value { return same(list, as: T.self) }
       if let result = try native(value, type) { return result }
       if case .reference(let reference) = value, let result = try referred(reference, type) { return result }

@@ -338,7 +338,10 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// field nor the mark is not there.
   private func flattenedIfPresent<T: Decodable>(_ type: T.Type, _ target: FieldTarget) throws -> T? {
     let source = try source(target, of: type)
-    if case .value = source { return try FieldDecoder(scope, source, target).decode(type) }
+    if case .value(let value) = source {
+      if scope.graph?.wouldRepeat(value, type) == true { return nil }
+      return try FieldDecoder(scope, source, target).decode(type)
+    }
     guard scope.hasFields(target) else { return nil }
     let step = PathStep(target.key, after: target.above, prefix: target.field + "_")
     do {

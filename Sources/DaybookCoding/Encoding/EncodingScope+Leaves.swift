@@ -271,8 +271,15 @@ extension RecordListElement {
 }
 
 /// Optionals, which a cast would open unseen.
-protocol OptionalValue { static var absent: Self { get } }
-extension Optional: OptionalValue { static var absent: Self { nil } }
+protocol OptionalValue {
+  static var absent: Self { get }
+  /// Of the value in it, also where that is in several optionals.
+  static var wrappedType: Any.Type { get }
+}
+extension Optional: OptionalValue {
+  static var absent: Self { nil }
+  static var wrappedType: Any.Type { (Wrapped.self as? any OptionalValue.Type)?.wrappedType ?? Wrapped.self }
+}
 
 /// Lists, so that an empty one can tell what it is a list of.
 protocol ListOfElements { static var elementType: Any.Type { get } }
