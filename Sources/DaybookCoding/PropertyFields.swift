@@ -60,7 +60,8 @@ struct PropertyFields {
         key: "recordName", otherForm: isNumber || Self.isText(valueType) ? nil : isNoText(field), isNumberAsText: isNumber)
     }
     switch rule(ofField: field) {
-    case .default(let value)?: return .init(key: field, fallback: value)
+    case .default(let value)?:
+      return .init(key: field, fallback: value, otherForm: isStoredAsItIs(valueType) ? nil : coded(field))
     case .parent?: return .init(key: "parent")
     case .ignored?: throw hasNoField(field)
     case .encrypted?: throw isEncrypted(field)
@@ -88,7 +89,9 @@ struct PropertyFields {
     }
     var fallback: Record.Value?
     switch rules[property] {
-    case .default(let value)?: fallback = value
+    case .default(let value)?:
+      guard isStoredAsItIs(valueType) else { throw coded(property) }
+      fallback = value
     case .parent?: return .init(key: "parent")
     case .ignored?: throw hasNoField(property)
     case .encrypted?: throw isEncrypted(property)
@@ -152,6 +155,7 @@ struct PropertyFields {
 
   /// Whether no option gives values of the type another form: of its elements, and of what is in an optional.
   private func isStoredAsItIs(_ type: Any.Type) -> Bool {
+    if isPropertyList(type) { return false }
     var element = type
     while let list = element as? any ListOfElements.Type { element = list.elementType }
     if element == Date.self { return if case .native = options.dates { true } else { false } }
@@ -163,6 +167,14 @@ struct PropertyFields {
       return if case .text = options.notANumber { false } else { true }
     }
     return true
+  }
+
+  /// Whether the option makes a property list of a list: one whose elements a record has no list for, as those of an enum. As JSON such a
+  /// list is one of what the elements become.
+  private func isPropertyList(_ type: Any.Type) -> Bool {
+    guard case .asset(let format) = options.nested, format != .json else { return false }
+    let list = (type as? any OptionalValue.Type)?.wrappedType ?? type
+    return list is any ListOfElements.Type && !(list is any RecordValueConvertible.Type) && list != [Record.ID].self
   }
 
   private static func isText(_ type: Any.Type) -> Bool {

@@ -63,4 +63,86 @@ struct OtherFormTests {
     #expect(try database.maximum(of: \Ruled.day, options: options) == Date(timeIntervalSince1970: 3))
     #expect(try database.distinctValues(of: \Ruled.bytes, options: options).map(\.value) == [Data([1])])
   }
+
+  struct Missing: RecordCodable, RecordKeyPaths {
+    static let fieldRules: [String: FieldRule] = [
+      "day": .default(.double(1000)), "blob": .default("AQ=="), "days": .default(.doubles([1000])),
+      "other": .default(.double(1)),
+      "count": .default(3),
+    ]
+    static var recordKeyPaths: [String: PartialKeyPath<Missing>] { ["other": \.late] }
+    enum CodingKeys: String, CodingKey { case recordName, day, blob, days, late = "other", count }
+    var recordName: String
+    var day = Date(timeIntervalSince1970: 1000)
+    var blob = Data([1])
+    var days = [Date(timeIntervalSince1970: 1000)]
+    var late = Date(timeIntervalSince1970: 1)
+    var count = 3
+  }
+
+  @Test("predicates on properties that have a default and are stored in another form found nothing")
+  func defaults() throws {
+    let database = try Database.inMemory()
+    var options = RecordCodingOptions()
+    options.dates = .secondsSince1970
+    options.data = .base64
+    try database.save([Missing(recordName: "a"), Missing(recordName: "b", count: 4)], options: options)
+    let (day, blob) = (Date(timeIntervalSince1970: 1000), Data([1]))
+    for predicate in [
+      #Predicate<Missing> { $0.day == day }, #Predicate { $0.day > day }, #Predicate { $0.blob == blob },
+      #Predicate { $0.days.contains(day) }, #Predicate { $0.day != day }, #Predicate { $0.late == day },
+    ] {
+      let error = #expect(throws: DatabaseError.self) {
+        try database.count(Missing.self, where: predicate, options: options)
+      }
+      #expect(error?.message.contains("another form") == true)
+    }
+    #expect(throws: DatabaseError.self) { try database.minimum(of: \Missing.day, options: options) }
+    #expect(try database.count(Missing.self, where: #Predicate { $0.count == 3 }, options: options) == 1)
+    #expect(try database.count(Missing.self, where: #Predicate { $0.day == day }) == 0)
+  }
+
+  struct Loose: RecordCodable {
+    enum Kind: String, Codable { case film, series }
+    var recordName = "l"
+    var kinds: [Kind] = [.film]
+    var kindSet: Set<Kind> = [.film]
+    var maybe: [Kind]? = [.film]
+    var flags = [true]
+    var texts = ["a"]
+    var small: [Int8] = [1]
+    var ids = [UUID(uuidString: "6F9619FF-8B86-D011-B42D-00CF4FC964FF")!]
+    var days: Set<Date> = [day]
+    var kind = Kind.film
+  }
+
+  @Test(
+    "predicates on lists that are property lists found nothing",
+    arguments: [RecordCodingOptions.AssetFormat.xmlPropertyList, .binaryPropertyList, .json])
+  func propertyLists(_ format: RecordCodingOptions.AssetFormat) throws {
+    let database = try Database.inMemory()
+    var options = RecordCodingOptions()
+    options.nested = .asset(format)
+    try database.save(Loose(), options: options)
+    let (film, small, day, id) = (Loose.Kind.film, Int8(1), Self.day, Loose().ids[0])
+    for predicate in [
+      #Predicate<Loose> { $0.kinds.contains(film) }, #Predicate { $0.kindSet.contains(film) },
+      #Predicate { $0.maybe?.contains(film) ?? false }, #Predicate { $0.flags.contains(true) },
+    ] {
+      if format == .json {
+        #expect(try database.count(Loose.self, where: predicate, options: options) == 1)
+      } else {
+        let error = #expect(throws: DatabaseError.self) {
+          try database.count(Loose.self, where: predicate, options: options)
+        }
+        #expect(error?.message.contains("another form") == true)
+      }
+    }
+    for predicate in [
+      #Predicate<Loose> { $0.texts.contains("a") }, #Predicate { $0.small.contains(small) }, #Predicate { $0.ids.contains(id) },
+      #Predicate { $0.days.contains(day) }, #Predicate { $0.kind == film },
+    ] {
+      #expect(try database.count(Loose.self, where: predicate, options: options) == 1)
+    }
+  }
 }

@@ -117,4 +117,31 @@ struct UnknownCasePredicateTests {
       #expect(error?.code == .invalidArguments)
     }
   }
+
+  struct Listed: RecordCodable {
+    static let fieldRules: [String: FieldRule] = [
+      "none": .default(.strings([])), "kinds": .default(["film"]), "levels": .default(.ints([3, 7])),
+    ]
+    var recordName: String
+    var none: [Kind] = []
+    var kinds: [Kind] = []
+    var levels: [Level] = []
+  }
+
+  @Test("predicates on a list of enums did not find its default")
+  func listDefaults() throws {
+    let database = try Database.inMemory()
+    try database.save(Record(type: "Listed", id: Record.ID("a")))
+    try database.save(Listed(recordName: "b", none: [.film], kinds: [.serial], levels: [.low]))
+    let values = try database.fetchAll(Listed.self)
+    let (film, serial, high) = (Kind.film, Kind.serial, Level.high)
+    for (number, predicate) in [
+      #Predicate<Listed> { !$0.none.contains(film) }, #Predicate { $0.kinds.contains(film) },
+      #Predicate { !$0.kinds.contains(film) }, #Predicate { $0.kinds.contains { $0 != serial } },
+      #Predicate { $0.levels.contains(high) }, #Predicate { !$0.levels.contains(high) },
+    ].enumerated() {
+      let expected = Set(try values.filter { try predicate.evaluate($0) }.map(\.recordName))
+      #expect(Set(try database.fetchAll(Listed.self, where: predicate).map(\.recordName)) == expected, "\(number)")
+    }
+  }
 }

@@ -153,7 +153,14 @@ package struct PredicateTranslation {
     /// Whether it is known what the type knows.
     package var tellsAll: Bool { known != nil }
 
-    func seen(_ value: Record.Value) -> Record.Value { known.map { $0.contains(value) } ?? true ? value : standIn }
+    func seen(_ value: Record.Value) -> Record.Value {
+      // Of a list each element is known or not.
+      switch value {
+      case .strings(let texts): .strings(texts.map { if case .string(let text) = seen(.string($0)) { text } else { $0 } })
+      case .ints(let numbers): .ints(numbers.map { if case .int(let number) = seen(.int($0)) { number } else { $0 } })
+      default: known.map { $0.contains(value) } ?? true ? value : standIn
+      }
+    }
   }
 
   /// What is known of where a property is.
@@ -378,7 +385,9 @@ extension PredicateTranslation {
   /// What is asked of the elements of a list, where the records without the field have the list of the default.
   func elements(of property: Property, _ test: Query.Predicate) throws(DatabaseError) -> Query.Predicate {
     let (field, _, place) = try field(of: property)
-    guard let fallback = place.fallback, try passes(test, fallback, in: field.name) else { return test }
+    guard let fallback = place.fallback,
+      try passes(test, place.unknown.map { $0.seen(fallback) } ?? fallback, in: field.name)
+    else { return test }
     return field.isAbsent.or(test)
   }
 
