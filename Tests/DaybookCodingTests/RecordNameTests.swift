@@ -65,4 +65,21 @@ struct RecordNameTests {
     let error = #expect(throws: RecordCodingError.self) { try RecordEncoder().encode(value) }
     #expect(error?.code == .unsupportedValue && error?.path == ["count"])
   }
+
+  struct Huge: RecordCodable, Identifiable, Equatable {
+    static let recordNameKey = "id"
+    var id: UInt64
+    var count = UInt64(1)
+  }
+
+  @Test("a predicate on a name that is a number beyond Int64 was refused")
+  func hugeNumber() throws {
+    let database = try Database.inMemory()
+    try database.save([Huge(id: .max), Huge(id: 5)])
+    let (most, both) = (UInt64.max, [UInt64.max, 5, 1 << 63])
+    #expect(try database.fetchAll(Huge.self, where: #Predicate { $0.id == most }).map(\.id) == [.max])
+    #expect(try database.fetchAll(Huge.self, where: #Predicate { $0.id != most }).map(\.id) == [5])
+    #expect(try database.count(Huge.self, where: #Predicate { both.contains($0.id) }) == 2)
+    #expect(throws: DatabaseError.self) { try database.count(Huge.self, where: #Predicate { $0.count == most }) }
+  }
 }

@@ -331,6 +331,22 @@ extension PredicateTranslation {
     return try passes(known, value, in: "value") ? field.isAbsent.or(condition) : condition
   }
 
+  /// The value of a constant that a property is compared with; the digits of one that only the name of a record has room for.
+  private func value<E: PredicateExpression>(
+    of constant: Any, for property: Property, _ expression: E
+  ) throws(DatabaseError) -> Record.Value? {
+    if let number = ConstantValue.unwrapped(constant) as? any FixedWidthInteger, let digits = Self.digits(ofLarge: number),
+      try field(of: property).place.isNumberAsText
+    {
+      return .string(digits)
+    }
+    return try ConstantValue.value(of: constant, expression, self)
+  }
+
+  private static func digits(ofLarge number: some FixedWidthInteger) -> String? {
+    Int64(exactly: number) == nil ? String(number) : nil
+  }
+
   /// A test of a number as one of its digits.
   private func ofDigits<E: PredicateExpression>(
     _ test: Query.Condition.Test, _ expression: E
@@ -431,7 +447,7 @@ extension PredicateTranslation {
   func equality<E: PredicateExpression>(
     _ property: Property, _ constant: Any, isNegated: Bool, _ expression: E
   ) throws(DatabaseError) -> Query.Predicate {
-    guard let value = try ConstantValue.value(of: constant, expression, self) else {
+    guard let value = try value(of: constant, for: property, expression) else {
       let result = property.isOptional ? try absence(of: property, expression) : .false
       return isNegated ? result.negated : result
     }
@@ -482,7 +498,7 @@ extension PredicateTranslation {
     var values: [Record.Value] = []
     var hasNil = false
     for constant in ConstantValue.elements(of: constants) {
-      guard let value = try ConstantValue.value(of: constant, expression, self) else {
+      guard let value = try value(of: constant, for: property, expression) else {
         hasNil = true
         continue
       }
