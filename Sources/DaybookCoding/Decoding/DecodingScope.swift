@@ -46,8 +46,9 @@ final class DecodingScope: CodingScope {
 
   @inline(__always)
   func value(_ target: FieldTarget) throws -> Record.Value? {
-    let value = try stored(target)
-    if value != nil { target.above?.markFields() }
+    guard let value = try stored(target) else { return target.fallback }
+    // A default says nothing about whether the value around it is there.
+    target.above?.markFields()
     return value
   }
 
@@ -55,7 +56,7 @@ final class DecodingScope: CodingScope {
   private func stored(_ target: FieldTarget) throws -> Record.Value? {
     do throws(DatabaseError) {
       switch target.rule {
-      case nil: return try fields.value(target.field) ?? target.fallback
+      case nil: return try fields.value(target.field)
       case .encrypted?: return try fields.encryptedValue(target.field)
       case .parent?: return fields.record.parent.map { .reference($0) }
       case .locationText?:

@@ -225,7 +225,8 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func source<T>(_ target: FieldTarget, of type: T.Type) throws -> DecodingSource {
     let isSingle =
       target.fallback != nil
-      && (FieldDecoder.isLeaf(type) || T.self is any RawRepresentable.Type || T.self is any RecordValueConvertible.Type)
+      && (FieldDecoder.isLeaf(type) || T.self is any RawRepresentable.Type || T.self is any RecordValueConvertible.Type
+        || T.self is any ListOfElements.Type && !(T.self is any OptionalValue.Type))
     return isSingle ? try scope.value(target).map { .value($0) } ?? .absent : try source(target)
   }
 
