@@ -6,7 +6,7 @@
   ///
   ///     recordType, recordName, zoneName, ownerName      as they were given
   ///     daybook.systemFields                             those of the Daybook record; missing where a name is refused
-  ///     daybook.values                                   a property list, `RecordArchive.Values`; only in a whole archive
+  ///     daybook.values                                   JSON, or an older property list: `RecordArchive.Values`; only in a whole archive
   ///
   /// Files of assets that were never saved are not in an archive: its author would choose what is read and saved. Saving the
   /// record says so, unless the asset is set again.
@@ -14,7 +14,7 @@
     /// Writes identity, type and metadata without any value or change, for a `NSKeyedArchiver`; the parent as it was read, not one that was
     /// set and not saved.
     public final func encodeSystemFields(with coder: NSCoder) {
-      coder.encode(recordType as NSString, forKey: "recordType")
+      coder.encode(text: recordType, forKey: "recordType")
       recordID.encode(with: coder)
       if let fields = try? content.base.get().systemFields { coder.encode(fields as NSData, forKey: "daybook.systemFields") }
     }
@@ -48,7 +48,7 @@
 
     final func encodeAll(with coder: NSCoder) {
       encodeSystemFields(with: coder)
-      guard let values = content.archivedValues, let data = try? PropertyListEncoder().encode(values) else { return }
+      guard let values = content.archivedValues, let data = try? values.json() else { return }
       coder.encode(data as NSData, forKey: "daybook.values")
     }
   }
@@ -66,6 +66,31 @@
       /// Set when the parent was changed.
       var parentIsChanged = false
       var parent: Record.Reference?
+
+      init() {}
+
+      private static let notFinite = (infinity: "inf", negative: "-inf", none: "nan")
+
+      /// JSON: a property list reads the text $null back as nil.
+      func json() throws -> Data {
+        let encoder = JSONEncoder()
+        let names = Self.notFinite
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+          positiveInfinity: names.infinity, negativeInfinity: names.negative, nan: names.none)
+        return try encoder.encode(self)
+      }
+
+      init(archived data: Data) throws {
+        if data.starts(with: "bplist".utf8) {
+          self = try PropertyListDecoder().decode(Self.self, from: data)
+          return
+        }
+        let decoder = JSONDecoder()
+        let names = Self.notFinite
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+          positiveInfinity: names.infinity, negativeInfinity: names.negative, nan: names.none)
+        self = try decoder.decode(Self.self, from: data)
+      }
     }
 
     struct Content {
@@ -89,7 +114,7 @@
       guard let data = coder.bytes(forKey: "daybook.values") else {
         return Content(recordType: type, recordID: id, state: RecordState(base))
       }
-      guard let values = try? PropertyListDecoder().decode(Values.self, from: data), let state = RecordState(base, values)
+      guard let values = try? Values(archived: data), let state = RecordState(base, values)
       else {
         return nil
       }

@@ -61,8 +61,8 @@
 
     /// Writes name and owner.
     public func encode(with coder: NSCoder) {
-      coder.encode(zoneName as NSString, forKey: "zoneName")
-      coder.encode(ownerName as NSString, forKey: "ownerName")
+      coder.encode(text: zoneName, forKey: "zoneName")
+      coder.encode(text: ownerName, forKey: "ownerName")
     }
 
     /// Reads what ``encode(with:)`` wrote; nil for anything else.
@@ -126,7 +126,7 @@
 
     /// Writes name and zone.
     public func encode(with coder: NSCoder) {
-      coder.encode(recordName as NSString, forKey: "recordName")
+      coder.encode(text: recordName, forKey: "recordName")
       zoneID.encode(with: coder)
     }
 
@@ -145,8 +145,19 @@
   extension NSCoder {
     // What is missing is an error to an archive, and ends the program unless `decodingFailurePolicy` says otherwise.
 
+    /// The text $null is what an archive has for nil: it is written as bytes.
+    func encode(text: String, forKey key: String) {
+      if text == "$null" { encode(Data(text.utf8) as NSData, forKey: key) } else { encode(text as NSString, forKey: key) }
+    }
+
     func text(forKey key: String) -> String? {
-      containsValue(forKey: key) ? decodeObject(of: NSString.self, forKey: key).map { $0 as String } : nil
+      guard containsValue(forKey: key) else { return nil }
+      switch decodeObject(of: [NSString.self, NSData.self], forKey: key) {
+      case let text as NSString: return text as String
+      case let text as String: return text
+      case let bytes as NSData: return String(bytes: bytes as Data, encoding: .utf8)
+      default: return nil
+      }
     }
 
     func bytes(forKey key: String) -> Data? {
