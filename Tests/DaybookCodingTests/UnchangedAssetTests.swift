@@ -111,7 +111,7 @@ struct UnchangedAssetTests {
         plain: Data([6, 5, 4]))
     }
     var expected = try #require(try database.fetch(Sheet.self, "sheet", options: options))
-    // The older contents may be gone by now.
+    // The older bytes may be gone by now.
     try database.compact()
     try database.collectAssets(grace: .zero)
     value.title = "mine"
