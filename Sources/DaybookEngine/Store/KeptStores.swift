@@ -48,10 +48,11 @@ final class KeptStores: Sendable {
     for store in stores {
       if heldByteCount <= byteCount { break }
       let before = store.replacedByteCount
+      if before == 0 { continue }
       store.versions.revokeAll()
       store.releaseElsewhereIfUnused()
-      // One that is being read keeps everything, and is asked again.
-      if store.isReleased { heldByteCount -= before }
+      // One that is being read keeps everything until that read ends. Ending younger ones would not make up for it.
+      heldByteCount -= before
     }
   }
 
@@ -70,7 +71,7 @@ final class Releases: Sendable {
   private let count = Atomic<Int>(0)
   private let isHurried = Atomic<Bool>(false)
 
-  /// A close waits for the end.
+  /// A close, a suspension or a compaction on a full disk waits for the end.
   var areHurried: Bool { isHurried.load(ordering: .relaxed) }
 
   func begin() { count.add(1, ordering: .sequentiallyConsistent) }
@@ -82,11 +83,15 @@ final class Releases: Sendable {
     monitor.unlock()
   }
 
-  /// Waits until all are done, which does not take their time any more.
-  func hurry() {
-    isHurried.store(true, ordering: .relaxed)
+  /// Waits until all are done, which do not take their time meanwhile. False where there are none.
+  @discardableResult
+  func hurry() -> Bool {
     monitor.lock()
+    defer { monitor.unlock() }
+    if count.load(ordering: .sequentiallyConsistent) == 0 { return false }
+    isHurried.store(true, ordering: .relaxed)
     while count.load(ordering: .sequentiallyConsistent) > 0 { monitor.wait() }
-    monitor.unlock()
+    isHurried.store(false, ordering: .relaxed)
+    return true
   }
 }

@@ -20,8 +20,11 @@ extension StoreSwitch {
         try store.retainFileLock()
         defer { self.store.releaseRetainedFileLock() }
         do throws(StoreError) { return try store.compact(rewriter, in: self, pace: pace) } catch {
-          // On a full disk, the zeros behind the log may be the space that the new file lacks.
-          guard case .disk(let failure) = error, failure.kind == .full, try store.trimZeros() else { throw error }
+          // On a full disk, replaced files that are being freed, or the zeros behind the log, may be the space that the new file
+          // lacks.
+          guard case .disk(let failure) = error, failure.kind == .full else { throw error }
+          let hasFreed = kept.releases.hurry()
+          if try !store.trimZeros(), !hasFreed { throw error }
           return try store.compact(rewriter, in: self, pace: pace)
         }
       } catch {
@@ -140,8 +143,9 @@ extension Store {
     while roundCount < 16 {
       try pace.check()
       // Frames without effect may have been removed in front of the copy's position: then there is nothing to catch up with.
-      if log.writtenOffset < position.offset + Store.unnoticedByteCount { return }
-      let missing = log.writtenOffset - position.offset
+      let written = log.writtenOffset
+      if written < position.offset + Store.unnoticedByteCount { return }
+      let missing = written - position.offset
       if !pace.holdsCommits, missing > lastMissing / 4 * 3 { pace.hurryUp() }
       // Rounds that hold no commits up are not counted: they get shorter.
       if pace.holdsCommits { roundCount += 1 }

@@ -32,16 +32,14 @@ extension StoreSwitch {
     case .nothing: return false
     case .published: return true
     case .moved(let cause):
+      let known = store.lastSequence
       do { try reload(store, cause) } catch {
-        // Another process has the lock by now, or another open in this one.
-        switch (cause, error) {
-        // It repairs what the dead one left, and this store will see that later.
-        case (.notHandedOver, .locked): return false
-        // What it has committed can be shown without the lock, if not as cheaply.
-        case (.outgrown, .locked), (.outgrown, .alreadyOpen): return try store.refreshAsItIs()
-        default: throw error
-        }
+        // Another process has the lock by now. It repairs what the dead one left, and this store will see that later.
+        guard case (.notHandedOver, .locked) = (cause, error) else { throw error }
+        return false
       }
+      // What others have committed can be shown as it is, if not as cheaply.
+      if cause == .outgrown, self.store === store { return try store.refreshAsItIs() || store.lastSequence > known }
       return true
     }
   }
@@ -157,7 +155,7 @@ extension Store {
   /// would take memory for every page that they changed, and the next checkpoint here would write those pages again. An open
   /// begins at theirs.
   func isBetterOpened(_ plan: RecoveryPlan) -> Bool {
-    plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount)
+    plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount) && !life.appliesAll.exchange(false, ordering: .relaxed)
   }
 
   private var isUnlocked: Bool { !((try? file.isLockedByOthers(.writer)) ?? true) }

@@ -10,6 +10,8 @@ struct StoreLife: ~Copyable {
   let isClosed = Atomic<Bool>(false)
   /// This is a child's copy of its parent's store after `fork`: it is closed and dead, too.
   let isForked = Atomic<Bool>(false)
+  /// The file could not be opened again though that was less work: the next look at what others have written applies all of it.
+  let appliesAll = Atomic<Bool>(false)
   /// Another store has taken its place, after a compaction or a reload; its snapshots go on until `hasEndedSnapshots`.
   let isSuperseded = Atomic<Bool>(false)
   let hasEndedSnapshots = Atomic<Bool>(false)

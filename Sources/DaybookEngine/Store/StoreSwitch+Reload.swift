@@ -12,7 +12,16 @@ extension StoreSwitch {
       if store.life.isClosed.load(ordering: .acquiring) { throw store.closedError }
       if !resumes, store.life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     }
-    guard try replaceByNewOpen(store, cause) else { return }
+    do { guard try replaceByNewOpen(store, cause) else { return } } catch {
+      // That was for less work only. Where the file cannot be opened, for want of rights or descriptors or because another has the
+      // lock by now, the store goes on with the file that it has.
+      switch error {
+      case .disk, .locked, .alreadyOpen: guard cause == .outgrown else { throw error }
+      default: throw error
+      }
+      store.life.appliesAll.store(true, ordering: .relaxed)
+      return
+    }
     store.retire()
   }
 
@@ -32,6 +41,7 @@ extension StoreSwitch {
       if cause == .otherLog { store.revokeSnapshots() }
       // With both turns: nobody commits to the new store before listeners know where it starts.
       next.withTurnForBackground { nextHold in
+        next.commitSyncs = store.commitSyncs
         replace(by: next, nextHold)
         store.supersede(hold)
         // What a dead writer wrote but did not publish may be gone; if it is not, it counts as a commit of others.
@@ -50,6 +60,7 @@ extension StoreSwitch {
     replacing.lock()
     defer { replacing.unlock() }
     try store.suspend()
+    kept.releases.hurry()
   }
 
   package func resume() throws(StoreError) {
@@ -60,7 +71,9 @@ extension StoreSwitch {
     let wasSuspended = store.life.isSuspended.load(ordering: .acquiring)
     do { try store.resume() } catch {
       guard case .moved(let cause) = error else { throw error }
-      return try reload(store, cause, resumes: true)
+      try reload(store, cause, resumes: true)
+      if self.store !== store { return }
+      try store.resume()
     }
     // A process that keeps the lock has caught up by taking it. If the refresh fails, the store is not resumed, because the
     // database's other work would not be, either. A database that was not suspended stays so.

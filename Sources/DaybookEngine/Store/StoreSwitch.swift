@@ -35,7 +35,7 @@ import Synchronization
 
   let endRequests: EndRequests
   private let slots: ReaderSlots
-  private let kept: KeptStores
+  let kept: KeptStores
   private let entrance = Entrance()
   /// One replacement at a time.
   package let replacing = Replacing()

@@ -1,5 +1,6 @@
 import DaybookTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Daybook
@@ -8,8 +9,25 @@ import Testing
 /// Databases that share a file, of which one has done nothing while another wrote much and made checkpoints.
 @Suite("databases that are far behind another process")
 struct OutgrownLagTests {
+  /// A disk whose files can no longer be opened from some moment on, as by a process that has given up its rights.
+  private final class ClosedDisk: ForwardingDisk {
+    let disk: SimulatedDisk
+    let isShut = Atomic<Bool>(false)
+
+    init(_ disk: SimulatedDisk) { self.disk = disk }
+
+    func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+      if isShut.load(ordering: .relaxed) { throw DiskFailure(.open, path: path, code: ErrorNumber.permission) }
+      return try disk.open(path, mode)
+    }
+    func folder(holding path: String) throws(DiskFailure) -> any DiskFolder {
+      if isShut.load(ordering: .relaxed) { throw DiskFailure(.open, path: path, code: ErrorNumber.permission) }
+      return try disk.folder(holding: path)
+    }
+  }
+
   private static func open(
-    _ disk: SimulatedDisk, seed: UInt64, _ change: (inout Database.Options) -> Void = { _ in }
+    _ disk: any Disk, seed: UInt64, _ change: (inout Database.Options) -> Void = { _ in }
   ) throws -> Database {
     var options = Database.Options.simulated(seed: seed)
     options.lock = .perTransaction
@@ -110,5 +128,32 @@ struct OutgrownLagTests {
     #expect(again.store.recovery.wasClosed)
     try Self.expectWhole(again, ["early", "late"])
     try again.close()
+  }
+
+  @Test("one that is far behind goes on with the file that it has where that cannot be opened again")
+  func cannotOpen() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let shut = ClosedDisk(disk)
+    let a = try Self.open(disk, seed: 1)
+    let reader = try Self.open(shut, seed: 2) { $0.isReadOnly = true }
+    let writer = try Self.open(shut, seed: 3)
+    let resumed = try Self.open(shut, seed: 4)
+    try writer.put("early")
+    try resumed.suspend()
+    try Self.writeMuch(a)
+    shut.isShut.store(true, ordering: .relaxed)
+    try writer.put("late")
+    #expect(try reader.refresh())
+    #expect(try !reader.refresh())
+    try resumed.resume()
+    try resumed.put("last")
+    for database in [writer, reader] {
+      try database.refresh()
+      try Self.expectWhole(database, ["early", "late", "last"])
+    }
+    try Self.expectWhole(resumed, ["early", "late", "last"])
+    shut.isShut.store(false, ordering: .relaxed)
+    for database in [a, reader, writer, resumed] { try database.close() }
+    try Self.expectWhole(Self.open(disk, seed: 5), ["early", "late", "last"])
   }
 }
