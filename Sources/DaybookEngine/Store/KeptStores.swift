@@ -42,6 +42,8 @@ final class KeptStores: Sendable {
   /// its newest version had there.
   func limitMemory(to byteCount: Int) {
     if generation != ForkedProcess.generation.load(ordering: .relaxed) { return }
+    // Mostly there are none, and no list is made (row: kv-update-in-100).
+    if stores.withLock({ $0.count }) < 2 { return }
     let stores = replaced
     var heldByteCount = stores.reduce(0) { $0 + $1.replacedByteCount }
     guard heldByteCount > byteCount else { return }
