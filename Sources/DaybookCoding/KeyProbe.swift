@@ -29,6 +29,9 @@ final class KeyProbe: Decoder {
     probe(type, userInfo).map { $0.found == nil && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
   }
 
+  /// Whether a type tries one value after the other, as one of several forms.
+  static func hasForms(_ type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> Bool { probe(type, userInfo)?.mayHaveOthers ?? false }
+
   private static func probe(_ type: Any.Type?, _ userInfo: [CodingUserInfoKey: Any]) -> KeyProbe? {
     guard let type = type as? any Decodable.Type else { return nil }
     let probe = KeyProbe(userInfo: userInfo)

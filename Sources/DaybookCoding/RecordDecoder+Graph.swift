@@ -112,6 +112,8 @@ final class GraphDecoding {
     let path: [String]
     /// The values being made that it met again, by their numbers: once they are made, it may be another matter.
     let met: Set<Int>
+    /// It has been tried so often that it is not tried again before all that it met are made.
+    var isFinal = false
   }
 
   /// Thrown where the way becomes too deep; nobody keeps what was made until then.
@@ -140,6 +142,9 @@ final class GraphDecoding {
   private var wayNumbers: [Key: Int] = [:]
   private var jobFailureCounts: [Key: Int] = [:]
   private var failureCounts: [Key: Int] = [:]
+  /// The numbers that a value had each time it was being made, and those of values that are made.
+  private var numbers: [Key: [Int]] = [:]
+  private var madeNumbers: Set<Int> = []
   /// Those of them that the value which is made now met again.
   private var met: Set<Int> = []
   private var depth = 0
@@ -174,8 +179,9 @@ final class GraphDecoding {
         guard jobs.count > 1 else { throw RecordCodingError(error) }
         // The type that asked for it may go on without it. What the value met on the way to it is kept: beside the way it may be made.
         jobFailureCounts[job.key, default: 0] += 1
-        let met = jobFailureCounts[job.key, default: 0] > Self.maximumJobCount ? [] : failures[job.key]?.met ?? []
-        failures[job.key] = Failure(error: error, path: job.path, met: met)
+        failures[job.key] = Failure(
+          error: error, path: job.path, met: failures[job.key]?.met ?? [],
+          isFinal: jobFailureCounts[job.key, default: 0] > Self.maximumJobCount)
       }
       for key in job.way {
         wayNumbers[key] = open[key]
@@ -204,7 +210,7 @@ final class GraphDecoding {
     let key = Key(id: id, type: ObjectIdentifier(type))
     if let value = values[key] { return value }
     if next != nil { throw TooDeep() }
-    if let failure = failures[key], failure.met.isSubset(of: openNumbers) {
+    if let failure = failures[key], isStill(failure) {
       met.formUnion(failure.met)
       throw Self.moved(failure, to: path)
     }
@@ -221,6 +227,13 @@ final class GraphDecoding {
     return try make(type, key, path)
   }
 
+  /// Whether a value would fail again, or has been tried often enough: then what it met must be made first. Each try after that takes
+  /// another value that was made, so that there are no more tries than values.
+  private func isStill(_ failure: Failure) -> Bool {
+    if failure.met.isSubset(of: openNumbers) { return true }
+    return failure.isFinal && !failure.met.isSubset(of: madeNumbers)
+  }
+
   private func make(_ type: any RecordDecodable.Type, _ key: Key, _ path: [String]) throws -> Any {
     guard let record = records[key.id] else {
       throw RecordCodingError(
@@ -231,6 +244,7 @@ final class GraphDecoding {
     lastNumber = max(lastNumber, number)
     open[key] = number
     openNumbers.insert(number)
+    numbers[key, default: []].append(number)
     depth += 1
     let metBefore = met
     met = []
@@ -243,14 +257,17 @@ final class GraphDecoding {
     }
     do {
       let value = try decode(type, record, path)
-      if next == nil { values[key] = value }
+      if next == nil {
+        values[key] = value
+        madeNumbers.formUnion(numbers[key] ?? [])
+      }
       return value
     } catch {
       met.remove(number)
       if next == nil {
         failureCounts[key, default: 0] += 1
         let isFinal = failureCounts[key, default: 0] >= Self.maximumFailureCount(error)
-        failures[key] = Failure(error: error, path: path, met: isFinal ? [] : met)
+        failures[key] = Failure(error: error, path: path, met: met, isFinal: isFinal)
       }
       throw error
     }

@@ -87,4 +87,42 @@ struct HiddenInPlaceTests {
     options.rules = ["owner": .encrypted]
     #expect(try RecordEncoder(options: options).encode(Outer())["owner"] as Record.Value? == nil)
   }
+
+  struct Resident: RecordCodable, Equatable {
+    static let fieldRules: [String: FieldRule] = ["address": .flattened, "address.street": .encrypted]
+    var recordName = "r"
+    var address = Address()
+    struct Address: Codable, Equatable { var street = "secret street" }
+  }
+
+  /// Encrypts the whole of what the other value encrypts in part.
+  struct Closed: RecordCodable, Equatable {
+    static var recordType: String { "Resident" }
+    static let fieldRules: [String: FieldRule] = ["address": .encrypted]
+    var value = Resident()
+    var recordName: String { value.recordName }
+    init() {}
+    init(from decoder: any Decoder) throws { value = try decoder.singleValueContainer().decode(Resident.self) }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(value)
+    }
+  }
+
+  struct House: RecordCodable, Equatable {
+    var recordName = "h"
+    var owner = Resident()
+  }
+
+  @Test("an encrypted part of a value was stored in plain, where a rule of the options names it and the value is JSON")
+  func part() throws {
+    var options = RecordCodingOptions()
+    options.rules = ["address.street": .encrypted]
+    #expect(refusal { try RecordEncoder(options: options).encode(Versioned(Resident())) }?.code == .unsupportedValue)
+    options.rules = ["owner": .flattened, "owner.address.street": .encrypted]
+    #expect(refusal { try RecordEncoder(options: options).encode(House()) }?.code == .unsupportedValue)
+    // Encrypted as a whole, it is hidden, too.
+    let record = try RecordEncoder().encode(Closed())
+    #expect(record.keys == [] && record.encryptedValues.keys == ["address"])
+  }
 }

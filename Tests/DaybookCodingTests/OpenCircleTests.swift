@@ -60,4 +60,50 @@ struct OpenCircleTests {
     while let next = step.next { step = next }
     #expect(step.id == "\(count)" && step.last == nil)
   }
+
+  private final class Person: RecordDecodable {
+    static var recordType: String { "Person" }
+    /// Nil where it cannot be made.
+    let team: Team?
+    enum CodingKeys: CodingKey { case team }
+    init(from decoder: any Decoder) throws {
+      team = try? decoder.container(keyedBy: CodingKeys.self).decode(Team.self, forKey: .team)
+    }
+  }
+
+  private final class Team: RecordDecodable {
+    static var recordType: String { "Team" }
+    let members: [Person]
+    enum CodingKeys: CodingKey { case members }
+    init(from decoder: any Decoder) throws {
+      members = try decoder.container(keyedBy: CodingKeys.self).decode([Person].self, forKey: .members)
+    }
+  }
+
+  private struct Company: RecordDecodable {
+    static var recordType: String { "Company" }
+    var people: [Person]
+    var team: Team
+  }
+
+  @Test("a record that could not be made beside any of many others was not made after them", arguments: [3, 31, 32, 33, 100])
+  func many(count: Int) throws {
+    let team = Record.Reference(try Record.ID("team"))
+    var records: [Record] = []
+    var people: [Record.Reference] = []
+    for number in 1...count {
+      var record = try Record(type: "Person", id: Record.ID("\(number)"))
+      record["team"] = team
+      records.append(record)
+      people.append(Record.Reference(record.id))
+    }
+    var members = try Record(type: "Team", id: Record.ID("team"))
+    members["members"] = people
+    var company = try Record(type: "Company", id: Record.ID("company"))
+    company["people"] = people
+    company["team"] = team
+    let value = try RecordDecoder().decodeGraph(Company.self, from: records + [members, company])
+    #expect(value.people.count == count && value.team.members.count == count)
+    #expect(value.team.members.first === value.people.first && value.team.members.last === value.people.last)
+  }
 }

@@ -144,4 +144,44 @@ struct WrappedNilTests {
       #expect(try database.record(Record.ID("d"))?.keys == [])
     }
   }
+
+  /// Two forms with keys and one without.
+  private enum Amount: Codable, Equatable {
+    case circle(Circle), square(Square), count(Int)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let circle = try? container.decode(Circle.self) {
+        self = .circle(circle)
+      } else if let square = try? container.decode(Square.self) {
+        self = .square(square)
+      } else {
+        self = .count(try container.decode(Int.self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .circle(let circle): try container.encode(circle)
+      case .square(let square): try container.encode(square)
+      case .count(let count): try container.encode(count)
+      }
+    }
+  }
+
+  private struct Order: RecordCodable, Equatable {
+    var recordName = "o"
+    var amount: Amount
+  }
+
+  @Test("a value that became a number was read in its form before")
+  func numberForm() throws {
+    for amount in [Amount.circle(Circle()), .square(Square())] {
+      let database = try Database.inMemory()
+      try database.save(Order(amount: amount), options: flat)
+      try database.update(Order.self, "o", options: flat) { $0.amount = .count(5) }
+      #expect(try database.fetch(Order.self, "o", options: flat)?.amount == .count(5))
+    }
+  }
 }

@@ -22,11 +22,17 @@ extension EncodingScope {
 
   /// Whether a rule of the type around encrypts a key on the way, whole, or that of a flattened value; or leaves it out.
   private func isHidden(_ key: String, below step: PathStep?) -> Bool {
-    var path = ""
+    // Of a key of the type's rules that is below another, as in "address.street", the ones above it count, too.
+    let parts = key.split(separator: ".").map { String($0) }
+    var above: [String] = []
     for key in codingPath(step) {
       // What is in a list has no field of its own, and so no rule.
       if key is PlainKey, key.intValue != nil { return false }
-      path += RecordCodingError.texts([key])[0]
+      above += RecordCodingError.texts([key])
+    }
+    var path = ""
+    for part in above + parts.dropLast() {
+      path += part
       switch rules[path] {
       case .encrypted?, .ignored?: return true
       case .flattened?: break
@@ -36,7 +42,7 @@ extension EncodingScope {
       }
       path += "."
     }
-    return switch rules[path + key] {
+    return switch rules[path + (parts.last ?? "")] {
     case .encrypted?, .ignored?: true
     default: false
     }

@@ -453,7 +453,7 @@ final class EncodingScope: CodingScope {
   private func markNoLongerFlattened(_ target: FieldTarget, _ type: Any.Type?) {
     guard isFlattened(target) else { return }
     let keys = keys(of: type)
-    if keys == nil, target.rule == nil { return }
+    if keys == nil, target.rule == nil, type is AnyClass || !KeyProbe.hasForms(type, userInfo: userInfo) { return }
     markFlattened(keys, below: step(target.key, after: target.above, prefix: target.field + "_"), isGone: true)
   }
 
