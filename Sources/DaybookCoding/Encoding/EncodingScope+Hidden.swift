@@ -24,14 +24,11 @@ extension EncodingScope {
   private func isHidden(_ key: String, below step: PathStep?) -> Bool {
     // Of a key of the type's rules that is below another, as in "address.street", the ones above it count, too.
     let parts = key.split(separator: ".").map { String($0) }
-    var above: [String] = []
-    for key in codingPath(step) {
-      // What is in a list has no field of its own, and so no rule.
-      if key is PlainKey, key.intValue != nil { return false }
-      above += RecordCodingError.texts([key])
-    }
+    // What is in a list has no field of its own, and so no rule: nil.
+    let above = codingPath(step).map { $0 is PlainKey && $0.intValue != nil ? nil : RecordCodingError.texts([$0])[0] }
     var path = ""
     for part in above + parts.dropLast() {
+      guard let part else { return false }
       path += part
       switch rules[path] {
       case .encrypted?, .ignored?: return true
