@@ -4,11 +4,12 @@
 final class KeyProbe: Decoder {
   struct End: Error {}
 
-  private var found: (any CodingKey.Type)?
-  /// A type that tries one value after the other may have the keys of each, and an object those of its superclasses.
+  /// A type that tries one value after the other has the keys of one of them.
+  private var found: [any CodingKey.Type] = []
+  /// An object may have keys of superclasses, too.
   private var mayHaveOthers = false
   /// The keys, where there are no others.
-  var keys: (any CodingKey.Type)? { mayHaveOthers ? nil : found }
+  var keys: (any CodingKey.Type)? { mayHaveOthers || found.count > 1 ? nil : found.first }
   /// A list was asked for, or a value that has no keys.
   private var isWithoutKeys = false
   /// Wrappers may be within wrappers, and a type may decode itself.
@@ -26,11 +27,17 @@ final class KeyProbe: Decoder {
 
   /// Whether values of a type are known to have no keys.
   static func hasNoKeys(_ type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> Bool {
-    probe(type, userInfo).map { $0.found == nil && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
+    probe(type, userInfo).map { $0.found.isEmpty && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
   }
 
-  /// Whether a type tries one value after the other, as one of several forms.
-  static func hasForms(_ type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> Bool { probe(type, userInfo)?.mayHaveOthers ?? false }
+  /// The keys of each form of a type that tries one value after the other; empty where it has one.
+  static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [any CodingKey.Type] {
+    guard let type, !(type is AnyClass), !TypeMemory.isKnownToHaveOneForm(type) else { return [] }
+    let found = probe(type, userInfo)?.found ?? []
+    if found.count > 1 { return found }
+    TypeMemory.hasOneForm(type)
+    return []
+  }
 
   private static func probe(_ type: Any.Type?, _ userInfo: [CodingUserInfoKey: Any]) -> KeyProbe? {
     guard let type = type as? any Decodable.Type else { return nil }
@@ -61,8 +68,7 @@ final class KeyProbe: Decoder {
   fileprivate func seeNoKeys() { isWithoutKeys = true }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    if let found, found != type { mayHaveOthers = true }
-    found = type
+    if !found.contains(where: { $0 == type }) { found.append(type) }
     throw End()
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -59,6 +59,11 @@ enum TypeMemory {
 
   // MARK: keys
 
+  private static let ofOneForm = RememberedTypes()
+
+  static func isKnownToHaveOneForm(_ type: Any.Type) -> Bool { ofOneForm.contains(UInt(bitPattern: ObjectIdentifier(type))) }
+  static func hasOneForm(_ type: Any.Type) { ofOneForm.insert(UInt(bitPattern: ObjectIdentifier(type))) }
+
   private static let unlisted = RememberedTypes()
   private static let listed = Mutex<[ObjectIdentifier: [any CodingKey]]>([:])
 

@@ -439,6 +439,7 @@ final class EncodingScope: CodingScope {
       if isOfDictionary(target) {
         throw target.error(.unsupportedValue, "A dictionary whose values have keys of their own cannot be flattened.")
       }
+      markForms(of: type, target)
       try storeMark(of: encoder, target)
     }
   }
@@ -453,8 +454,15 @@ final class EncodingScope: CodingScope {
   private func markNoLongerFlattened(_ target: FieldTarget, _ type: Any.Type?) {
     guard isFlattened(target) else { return }
     let keys = keys(of: type)
-    if keys == nil, target.rule == nil, type is AnyClass || !KeyProbe.hasForms(type, userInfo: userInfo) { return }
+    if keys == nil, target.rule == nil { return markForms(of: type, target) }
     markFlattened(keys, below: step(target.key, after: target.above, prefix: target.field + "_"), isGone: true)
+  }
+
+  /// A value of one form or another may have had another one when it was saved before, whose fields would be read first.
+  private func markForms(of type: Any.Type?, _ target: FieldTarget) {
+    for keys in KeyProbe.forms(of: type, userInfo: userInfo) {
+      markFlattened(keys, below: step(target.key, after: target.above, prefix: target.field + "_"))
+    }
   }
 
   /// The keys of a type's values; nil where that is not known. Of an object there may be those of superclasses, too.
