@@ -31,10 +31,11 @@ final class KeptStores: Sendable {
 
   /// Ends what keeps them. They are released by the caller, outside the lock: what goes with a store may ask for the list.
   func removeAll() -> [Store] {
-    stores.withLock { stores in
-      defer { stores = [] }
-      return stores
-    }
+    // Exchanged, so that no reference is released under the lock, whatever becomes of the result: the end of a store that was not
+    // closed makes a checkpoint, which asks for the list.
+    var removed: [Store] = []
+    stores.withLock { swap(&$0, &removed) }
+    return removed
   }
 
   /// Ends snapshots of replaced stores without reads, those of the oldest store first, until all that such stores keep in
