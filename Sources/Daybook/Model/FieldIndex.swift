@@ -10,8 +10,8 @@ import Synchronization
 ///          2×(n+1)  number of the row + 1 that was asked for after each row, and first; 0 not known yet
 ///
 /// A program asks for the fields of all records of a shape in the same order. So a body remembers what it was asked for last, the index
-/// what came next when it was asked for the first time, and that row is looked at before anything is hashed: three quarters of
-/// finding a field (row: use-fetch-200-fields). Another order is only slower by that look.
+/// what came next when it was asked for the first time, and that row is looked at before anything is hashed (row: wide-fetch). Another
+/// order is only slower by that look.
 ///
 /// A body of few fields is searched from the front, which is as quick and needs nothing. With two hundred fields that was
 /// three quarters of reading them all (row: use-fetch-200-fields). A body that the log has spelled out, mostly a long one, has no

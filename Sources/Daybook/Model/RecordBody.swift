@@ -105,7 +105,7 @@ import Synchronization
   }
 
   // One allocation for one body or for several: each has its layout, and behind it its bytes. A body with an index is alone, and
-  // the index's address is in front.
+  // the index's address and what was asked for last are in front.
   private let storage: Storage
   private let base: UnsafeRawPointer
 

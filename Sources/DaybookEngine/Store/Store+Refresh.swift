@@ -155,7 +155,7 @@ extension Store {
   /// would take memory for every page that they changed, and the next checkpoint here would write those pages again. An open
   /// begins at theirs.
   func isBetterOpened(_ plan: RecoveryPlan) -> Bool {
-    plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount) && !life.appliesAll.exchange(false, ordering: .relaxed)
+    plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount) && !life.appliesAll.load(ordering: .relaxed)
   }
 
   private var isUnlocked: Bool { !((try? file.isLockedByOthers(.writer)) ?? true) }
@@ -214,6 +214,7 @@ extension Store {
     facts = applier.facts(transaction)
     let balance = editor.pageBalance
     if plan.passesCheckpoint { hasPassedCheckpoint = true }
+    life.appliesAll.store(false, ordering: .relaxed)
     let known = head.sequence
     replaceHead(
       by: Version(
