@@ -15,13 +15,14 @@ extension Store {
   ///   - born: the file of a new database that the caller has just made. Another process may have found it before, and given its
   ///     name to a compacted one; any other database is left alone, `.exists`.
   ///   - known: the header of the database that has been open under this path; any other is left alone, `.replaced`.
+  ///   - start: when the caller began to wait for others; nil for one that begins now.
   package static func open(
     _ path: String, as name: String? = nil, made: (any DiskFile)? = nil, born: (any DiskFile)? = nil, known: FileHeader? = nil,
-    disk: any Disk, options: StoreOptions, applier: any Applier
+    since start: UInt64? = nil, disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
     options.isReadOnly
       ? try openForReading(path, known, disk: disk, options: options, applier: applier)
-      : try openForWriting(path, as: name ?? path, made, born, known, disk: disk, options: options, applier: applier)
+      : try openForWriting(path, as: name ?? path, made, born, known, start, disk: disk, options: options, applier: applier)
   }
 
   /// Opens the file itself: links were followed when the path was resolved, and one that has the name since then leads somewhere
@@ -60,10 +61,10 @@ extension Store {
   }
 
   private static func openForWriting(
-    _ path: String, as name: String, _ made: (any DiskFile)?, _ born: (any DiskFile)?, _ known: FileHeader?, disk: any Disk,
-    options: StoreOptions, applier: any Applier
+    _ path: String, as name: String, _ made: (any DiskFile)?, _ born: (any DiskFile)?, _ known: FileHeader?, _ start: UInt64?,
+    disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
-    let (file, claim) = try lockForWriting(path, made, disk: disk, options: options)
+    let (file, claim) = try lockForWriting(path, made, start, disk: disk, options: options)
     var background: (any DiskFile)?
     do throws(StoreError) {
       let header = try readHeader(file, options)
@@ -171,9 +172,9 @@ extension Store {
 
   /// Opens the file and takes the writer's lock; loops while the name moves to another file.
   private static func lockForWriting(
-    _ path: String, _ made: (any DiskFile)?, disk: any Disk, options: StoreOptions
+    _ path: String, _ made: (any DiskFile)?, _ start: UInt64?, disk: any Disk, options: StoreOptions
   ) throws(StoreError) -> (any DiskFile, WriterClaim) {
-    let start = SystemClock.monotonicNanoseconds()
+    let start = start ?? SystemClock.monotonicNanoseconds()
     while true {
       let file = try openFile(path, made, disk: disk)
       guard let claim = WriterClaim(file.identity) else {

@@ -89,13 +89,12 @@ extension Store {
       let (reader, plan, writtenSequence) = try planBesideWriter(hold)
       var found = Refreshed.nothing
       if plan.lastSequence > log.tail.sequence {
-        // A writer that shares the file needs its lock to open it, and a look waits for no other process.
-        if mayReopen, isBetterOpened(plan), options.isReadOnly || isUnlocked { return .moved(.outgrown) }
+        if mayReopen, isBetterOpened(plan), canOpenAtOnce { return .moved(.outgrown) }
         try publish(plan, reader, hold)
         finishRecovery(after: plan, hold)
         found = .published
       }
-      if mayReopen, hasOutgrown { return .moved(.outgrown) }
+      if mayReopen, hasOutgrown, canOpenAtOnce { return .moved(.outgrown) }
       if writtenSequence <= plan.lastSequence { return found }
       return try showWhatNobodyProves(hold) ? .published : found
     } catch {
@@ -158,7 +157,8 @@ extension Store {
     plan.passesCheckpoint && lag(of: plan) > UInt64(logBudgetByteCount) && !life.appliesAll.load(ordering: .relaxed)
   }
 
-  private var isUnlocked: Bool { !((try? file.isLockedByOthers(.writer)) ?? true) }
+  /// Whether an open would not wait: a writer that shares the file needs its lock for that, and a look waits for no other process.
+  private var canOpenAtOnce: Bool { options.isReadOnly || !((try? file.isLockedByOthers(.writer)) ?? true) }
 
   private func readerOfFile() throws(StoreError) -> LogReader {
     try Store.onDisk(call: try logOfOthers())

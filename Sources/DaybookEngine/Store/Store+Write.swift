@@ -17,10 +17,11 @@ extension Store {
   }
 
   /// Takes the turn and starts a transaction on the newest version. `commit` or `abort` ends it.
-  package func beginTransaction() throws(StoreError) -> StoreTransaction {
+  package func beginTransaction(
+    since start: UInt64 = SystemClock.monotonicNanoseconds()
+  ) throws(StoreError) -> StoreTransaction {
     try checkUsable()
     try checkMayWait()
-    let start = options.locksPerTransaction ? SystemClock.monotonicNanoseconds() : 0
     let hold = takeTurn()
     do throws(StoreError) {
       try checkUsable()

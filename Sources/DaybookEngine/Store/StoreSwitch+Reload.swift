@@ -4,15 +4,19 @@ extension StoreSwitch {
   /// Opens the file again and replaces this store by the new one. Called with `replacing`.
   ///
   /// With the turn: otherwise a commit of the old store could be acknowledged that the new one does not show.
-  /// - Parameter resumes: whether the store is suspended, and is not to be any more.
-  func reload(_ store: Store, _ cause: StoreError.Moved, resumes: Bool = false) throws(StoreError) {
+  /// - Parameters:
+  ///   - resumes: whether the store is suspended, and is not to be any more.
+  ///   - start: when the caller began to wait for others.
+  func reload(
+    _ store: Store, _ cause: StoreError.Moved, resumes: Bool = false, since start: UInt64? = nil
+  ) throws(StoreError) {
     guard self.store === store else { return }
     // Another thread may have closed or suspended this store meanwhile. The new one would be open.
     if !isMutant("reload-what-is-closed") {
       if store.life.isClosed.load(ordering: .acquiring) { throw store.closedError }
       if !resumes, store.life.isSuspended.load(ordering: .acquiring) { throw .suspended }
     }
-    do { guard try replaceByNewOpen(store, cause) else { return } } catch {
+    do { guard try replaceByNewOpen(store, cause, since: start) else { return } } catch {
       // That was for less work only. Where the file cannot be opened, for want of rights or descriptors or because another has the
       // lock by now, the store goes on with the file that it has.
       switch error {
@@ -26,11 +30,13 @@ extension StoreSwitch {
   }
 
   /// False if another thread has taken the lock: then the cause no longer exists.
-  private func replaceByNewOpen(_ store: Store, _ cause: StoreError.Moved) throws(StoreError) -> Bool {
+  private func replaceByNewOpen(
+    _ store: Store, _ cause: StoreError.Moved, since start: UInt64?
+  ) throws(StoreError) -> Bool {
     try store.withTurnForBackground { (hold) throws(StoreError) in
       if !store.options.isReadOnly, store.fileLock.isHeld { return false }
       let next = try Store.open(
-        store.path, known: store.header, disk: store.disk, options: store.options, applier: makeApplier())
+        store.path, known: store.header, since: start, disk: store.disk, options: store.options, applier: makeApplier())
       // A writer whose disk is full may have taken back the frames that proved our last commits, and will write such frames again.
       // Until then an open shows less than this store does: keep this store.
       if cause == .outgrown, next.lastSequence < store.lastSequence, !isMutant("outgrown-goes-back") {

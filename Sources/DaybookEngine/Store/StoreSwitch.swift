@@ -124,12 +124,17 @@ import Synchronization
 
   /// Takes the turn of the current store.
   package func beginTransaction() throws(StoreError) -> StoreTransaction {
+    let shares = store.options.locksPerTransaction
+    var start = shares ? SystemClock.monotonicNanoseconds() : 0
     while true {
       let store = self.store
-      do { return try store.beginTransaction() } catch {
+      do { return try store.beginTransaction(since: start) } catch {
         switch error {
         case .superseded: continue
-        case .moved(let cause): try replacing.withLock { () throws(StoreError) in try reload(store, cause) }
+        case .moved(let cause):
+          // An open goes on with the wait for others that the write has begun.
+          try replacing.withLock { () throws(StoreError) in try reload(store, cause, since: shares ? start : nil) }
+          if shares, self.store !== store { start = SystemClock.monotonicNanoseconds() }
         default: throw error
         }
       }

@@ -156,4 +156,101 @@ struct OutgrownLagTests {
     for database in [a, reader, writer, resumed] { try database.close() }
     try Self.expectWhole(Self.open(disk, seed: 5), ["early", "late", "last"])
   }
+
+  /// A disk that does something when a file is opened the next time.
+  private final class StealingDisk: ForwardingDisk {
+    let disk: SimulatedDisk
+    let onOpen = Locked<(@Sendable () -> Void)?>(nil)
+
+    init(_ disk: SimulatedDisk) { self.disk = disk }
+
+    private func steal() { onOpen.withLock { $0.take() }?() }
+
+    func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+      steal()
+      return try disk.open(path, mode)
+    }
+    func folder(holding path: String) throws(DiskFailure) -> any DiskFolder {
+      steal()
+      return try disk.folder(holding: path)
+    }
+  }
+
+  /// A transaction on a thread of its own, which ends when it is told to.
+  private final class LongTransaction: Sendable {
+    let (isInside, mayEnd) = (Event(), Event())
+    private let thread: Locked<BackgroundThread?> = Locked(nil)
+
+    func begin(in database: Database) {
+      let thread = BackgroundThread(name: "other") { [isInside, mayEnd] in
+        try? database.write { _ in
+          isInside.signal()
+          mayEnd.wait()
+        }
+      }
+      self.thread.withLock { $0 = thread }
+      isInside.wait()
+    }
+
+    func end() {
+      mayEnd.signal()
+      thread.withLock { $0 }?.join()
+    }
+  }
+
+  private static func seconds(_ body: () throws -> Void) rethrows -> Double {
+    let start = SystemClock.monotonicNanoseconds()
+    try body()
+    return Double(SystemClock.nanoseconds(since: start)) / 1e9
+  }
+
+  @Test("a write that is far behind waited anew for each open, up to three times the lock timeout")
+  func waitsOnce() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let stealing = StealingDisk(disk)
+    let a = try Self.open(disk, seed: 1) { $0.lockTimeout = .seconds(5) }
+    let b = try Self.open(stealing, seed: 2) { $0.lockTimeout = .seconds(5) }
+    try b.put("early")
+    try Self.writeMuch(a)
+    let other = LongTransaction()
+    stealing.onOpen.withLock { $0 = { other.begin(in: a) } }
+    var code: DatabaseError.Code?
+    let seconds = Self.seconds { code = failure { try b.put("late") }?.code }
+    #expect(code == .locked)
+    // Two waits are ten seconds.
+    #expect(seconds < 9, "\(seconds) s")
+    other.end()
+    try b.put("later")
+    try Self.expectWhole(b, ["early", "later"])
+    try a.close()
+    try b.close()
+  }
+
+  @Test("a look with many changed pages waited for another's transaction")
+  func looksBesideTransaction() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let small: (inout Database.Options) -> Void = {
+      $0.lockTimeout = .seconds(40)
+      $0.checkpoint.memoryByteCount = 128 << 10
+      $0.checkpoint.minimumLogByteCount = 1 << 20
+      $0.checkpoint.maximumLogByteCount = 1 << 20
+    }
+    let (a, b) = (try Self.open(disk, seed: 1, small), try Self.open(disk, seed: 2, small))
+    try b.put("early")
+    for round in 0..<4 {
+      for step in 0..<10 {
+        try a.write { transaction in
+          for number in 0..<30 { try transaction.save(.fresh("x\(round) \(step) \(number)", ["k": .bytes(Data(count: 100))])) }
+        }
+      }
+      let other = LongTransaction()
+      other.begin(in: a)
+      // It would be a minute.
+      #expect(try Self.seconds { try b.refresh() } < 30)
+      #expect(try b.recordCount(in: .default) == 1 + 300 * (round + 1))
+      other.end()
+    }
+    try a.close()
+    try b.close()
+  }
 }
