@@ -32,10 +32,11 @@ final class KeyProbe: Decoder {
 
   /// The keys of each form of a type that tries one value after the other; empty where it has one.
   static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [any CodingKey.Type] {
-    guard let type, !(type is AnyClass), !TypeMemory.isKnownToHaveOneForm(type) else { return [] }
+    guard let type, !(type is AnyClass), !(userInfo.isEmpty && TypeMemory.isKnownToHaveOneForm(type)) else { return [] }
     let found = probe(type, userInfo)?.found ?? []
     if found.count > 1 { return found }
-    TypeMemory.hasOneForm(type)
+    // What a type tries may depend on it.
+    if userInfo.isEmpty { TypeMemory.hasOneForm(type) }
     return []
   }
 
