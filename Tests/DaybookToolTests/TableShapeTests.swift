@@ -101,8 +101,18 @@ struct TableShapeTests {
     let outcome = try bench.good("import", file, input, "--id", "city", "--strict")
     #expect(!outcome.errors.contains("decimal"), "\(outcome.errors)")
     #expect(try bench.records(file)["A"]?["population"] == "12,345")
+    #expect(outcome.errors.contains("key population: text, because its numbers have commas"), "nothing was told")
     let mixed = try bench.write("city,share\nA,\"1,345\"\nB,\"0,890\"\n", to: "b.csv")
     #expect(try bench.good("import", bench.path("other.daybook"), mixed).errors.contains("decimal comma"))
+  }
+
+  @Test("a space in front of a quoted cell was answered with advice to quote the cell")
+  func spaceBeforeQuote() throws {
+    let input = try bench.write("note, \"x;y\"\n1,2\n", to: "a.csv")
+    let outcome = bench.run("import", file, input)
+    #expect(outcome.status == 6 && outcome.errors.contains("Leave out the spaces in front of it"), "\(outcome.errors)")
+    let inside = bench.run("import", file, try bench.write("note,x \"y\"\n1,2\n", to: "b.csv"))
+    #expect(inside.errors.contains("Quote the whole cell") && !inside.errors.contains("spaces"), "\(inside.errors)")
   }
 
   // MARK: members

@@ -45,7 +45,7 @@ extension Commands {
                   one, written as in JSON: 007 and +1 are text, and so are whole numbers beyond 64 bits. Where few cells are
                   none, such as n/a, the first is told. Whole numbers beyond 2^53 beside fractions are text, too: no kind
                   of number has the digits of both. That is told.
-                  Numbers with a decimal comma are text, too, and told; with --strict they are refused.
+                  Numbers with a comma are text, too, and told; with --strict those with a decimal comma are refused.
                   Empty cells are absent, empty lines are no rows.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter or a first line such as sep=; says.
                   A header of one column that semicolons or tabs would split is refused, if the first row is the same;
@@ -118,6 +118,10 @@ extension Commands {
         let advice = "With a point in its place they are numbers, which have an order."
         if options.isStrict { throw ToolError(.malformedInput, "\(sentence).", advice: advice) }
         try invocation.note("\(sentence); with a point in its place they would be numbers")
+      }
+      for key in plan.otherCommas {
+        try invocation.note(
+          "key \(key): text, because its numbers have commas, which may be between thousands; without them they were numbers")
       }
       for key in plan.inexactKeys {
         try invocation.note(

@@ -10,7 +10,8 @@ struct ImportPlan {
     let kinds: KindSet
     /// In CSV: why a column of numbers is text; nil of any other.
     var exception: (cells: Int, of: Int, row: Int, line: Int)?
-    /// In CSV: a column that is text only because its numbers have decimal commas.
+    /// In CSV: a column that is text only because its numbers have commas, decimal ones or perhaps those between thousands.
+    var hasCommas = false
     var hasDecimalCommas = false
   }
 
@@ -73,7 +74,7 @@ struct ImportPlan {
           name: column.name, key: keyOfColumn[position],
           kind: dropped.contains(position) ? nil : kind,
           kinds: column.kinds, exception: kind == .string ? column.exception : nil,
-          hasDecimalCommas: kind == .string && column.hasDecimalCommas))
+          hasCommas: kind == .string && column.hasCommas, hasDecimalCommas: kind == .string && column.hasDecimalCommas))
     }
     var nameColumn: Int?
     if let name = options.nameColumn, survey.rowCount > 0 {
@@ -124,7 +125,7 @@ struct ImportPlan {
   /// Columns of CSV that are text because of a few cells, though most are numbers.
   var exceptions: [(key: String, cells: Int, of: Int, row: Int, line: Int)] {
     columns.enumerated().compactMap { position, column in
-      guard column.kind != nil, position != nameColumn, !column.hasDecimalCommas, let exception = column.exception else {
+      guard column.kind != nil, position != nameColumn, !column.hasCommas, let exception = column.exception else {
         return nil
       }
       return (column.key, exception.cells, exception.of, exception.row, exception.line)
@@ -135,6 +136,13 @@ struct ImportPlan {
   var decimalCommas: [String] {
     columns.enumerated().compactMap { position, column in
       column.kind != nil && position != nameColumn && column.hasDecimalCommas ? column.key : nil
+    }
+  }
+
+  /// Keys of CSV that are text because their numbers have commas, all of which may be between thousands.
+  var otherCommas: [String] {
+    columns.enumerated().compactMap { position, column in
+      column.kind != nil && position != nameColumn && column.hasCommas && !column.hasDecimalCommas ? column.key : nil
     }
   }
 
@@ -261,8 +269,10 @@ struct ImportPlan {
 }
 
 extension ImportSurvey.Column {
-  /// All cells that are no numbers would be with a point, and not all of them may have their commas between thousands.
-  var hasDecimalCommas: Bool { textCount > 0 && decimalCommaCount == textCount && thousandsCount < textCount }
+  /// All cells that are no numbers have a comma where such a number may have one.
+  var hasCommas: Bool { textCount > 0 && decimalCommaCount == textCount }
+  /// The same, and not all of them may have their commas between thousands.
+  var hasDecimalCommas: Bool { hasCommas && thousandsCount < textCount }
 
   /// The cells that are no numbers, where they are the fewer.
   fileprivate var exception: (cells: Int, of: Int, row: Int, line: Int)? {

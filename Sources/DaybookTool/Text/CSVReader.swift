@@ -135,9 +135,12 @@ struct CSVReader {
           ends.append(bytes.count)
           continue cells
         case UInt8(ascii: "\""):
+          let isBeginning = bytes[(ends.last ?? 0)...].allSatisfy { $0 == UInt8(ascii: " ") }
           throw .badRow(
             line: nextLine, "a quote inside an unquoted cell.",
-            advice: "Quote the whole cell and double the quotes in it.")
+            advice: isBeginning
+              ? "Leave out the spaces in front of it, or quote the whole cell and double the quotes in it."
+              : "Quote the whole cell and double the quotes in it.")
         default:
           maySkipLF = stop == 0x0D
           nextLine += 1
