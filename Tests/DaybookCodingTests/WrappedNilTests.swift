@@ -1,5 +1,6 @@
 import Daybook
 import DaybookCoding
+import Foundation
 import Testing
 
 // Nil of a flattened property, beside a field of a newer version that begins as the property does: it is read as nil in whatever way the
@@ -196,5 +197,49 @@ struct WrappedNilTests {
       #expect(try database.fetch(Order.self, "o", options: flat)?.amount == after)
       #expect(try database.record(Record.ID("o"))?["amount_color"] == "of a newer version")
     }
+  }
+
+  private struct Room: Codable, Equatable {
+    var floor = 1
+  }
+
+  private class Desk: Codable {
+    var width = 2
+  }
+
+  private struct Plan: RecordCodable {
+    var recordName = "p"
+    var room: Room?? = Room()
+    var desk: Desk?? = Desk()
+    var note: String?? = "n"
+    var tags: [String]?? = ["t"]
+    var id: UUID?? = UUID()
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(recordName, forKey: .recordName)
+      try container.encodeIfPresent(room, forKey: .room)
+      try container.encodeIfPresent(desk, forKey: .desk)
+      try container.encodeIfPresent(note, forKey: .note)
+      try container.encodeIfPresent(tags, forKey: .tags)
+      try container.encodeIfPresent(id, forKey: .id)
+    }
+  }
+
+  @Test("a value with keys in an optional of an optional came back after it became nil", arguments: [false, true])
+  func optionalOfOptional(isUpdate: Bool) throws {
+    let database = try Database.inMemory()
+    try database.save(Plan(), options: flat)
+    #expect(try database.record(Record.ID("p"))?.keys == ["desk_width", "id", "note", "room_floor", "tags"])
+    try database.update(Record.ID("p")) { record in
+      for key in ["note_color", "tags_color", "id_color"] { record[key] = "of a newer version" }
+    }
+    let empty = Plan(room: nil, desk: nil, note: nil, tags: nil, id: nil)
+    if isUpdate {
+      try database.update(Plan.self, "p", options: flat) { $0 = empty }
+    } else {
+      try database.save(empty, options: flat)
+    }
+    #expect(try database.record(Record.ID("p"))?.keys == ["id_color", "note_color", "tags_color"])
   }
 }

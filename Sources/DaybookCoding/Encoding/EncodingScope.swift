@@ -470,7 +470,7 @@ final class EncodingScope: CodingScope {
     type is AnyClass ? nil : KeyProbe.keys(of: type, userInfo: userInfo)
   }
 
-  private func mayHaveKeys(_ type: Any.Type?) -> Bool { type is AnyClass || !KeyProbe.hasNoKeys(type, userInfo: userInfo) }
+  func mayHaveKeys(_ type: Any.Type?) -> Bool { type is AnyClass || !KeyProbe.hasNoKeys(type, userInfo: userInfo) }
 
   /// Whether the rule says so of a list. Lists of contents are lists of assets.
   func isJSONList(_ type: Any.Type, _ target: FieldTarget) -> Bool {

@@ -148,7 +148,11 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
   func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
     if let value { return try encode(value, forKey: key) }
-    try scope.remove(key, above, T.self, mayHaveKeys: !(FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type))
+    try scope.remove(
+      key, above, T.self,
+      // An optional in an optional is no list, and has the keys of what is in it.
+      mayHaveKeys: T.self is any OptionalValue.Type
+        ? scope.mayHaveKeys(T.self) : !(FieldDecoder.isLeaf(T.self) || T.self is any ListOfElements.Type))
   }
 
   func nestedContainer<Nested: CodingKey>(
