@@ -121,7 +121,7 @@ extension Commands {
       }
       for key in plan.otherCommas {
         try invocation.note(
-          "key \(key): text, because its numbers have commas, which may be between thousands; without them they were numbers")
+          "key \(key): text, because its numbers have commas, perhaps between thousands; without them they would be numbers")
       }
       for key in plan.inexactKeys {
         try invocation.note(

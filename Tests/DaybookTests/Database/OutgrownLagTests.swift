@@ -204,7 +204,7 @@ struct OutgrownLagTests {
     return Double(SystemClock.nanoseconds(since: start)) / 1e9
   }
 
-  @Test("a write that is far behind waited anew for each open, up to three times the lock timeout")
+  @Test("a write that is far behind waited anew for the open on its way, twice the lock timeout")
   func waitsOnce() throws {
     let disk = SimulatedDisk(seed: 1)
     let stealing = StealingDisk(disk)
@@ -245,7 +245,7 @@ struct OutgrownLagTests {
       }
       let other = LongTransaction()
       other.begin(in: a)
-      // It would be a minute.
+      // It would be the whole timeout.
       #expect(try Self.seconds { try b.refresh() } < 30)
       #expect(try b.recordCount(in: .default) == 1 + 300 * (round + 1))
       other.end()
