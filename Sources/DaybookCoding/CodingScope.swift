@@ -4,11 +4,7 @@ import Daybook
 ///
 /// All containers of the value refer to it. `EncodingScope` and `DecodingScope` add what is written and what is read.
 class CodingScope {
-  /// Shared with the encoder or decoder: a copy would count ten references for each record.
-  private final let shared: Box<RecordCodingOptions>
-  final var options: RecordCodingOptions {
-    @inline(__always) _read { yield shared.content }
-  }
+  final let options: RecordCodingOptions
   final var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
   /// Of the type, and of the options before them.
   final let rules: [String: FieldRule]
@@ -23,13 +19,12 @@ class CodingScope {
   /// Where a type's own code threw, if nobody caught it since.
   private(set) final var failurePath: [String]?
 
-  init(_ shared: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String, base: [String] = []) {
-    self.shared = shared
-    let options = shared.content
+  init(_ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String, base: [String] = []) {
+    self.options = options
     self.rules = options.rules.isEmpty ? rules : rules.merging(options.rules) { _, own in own }
     self.recordNameKey = recordNameKey
     self.base = base
-    hasLayer = options.layer != nil
+    hasLayer = options.hasLayer
     isPlain = self.rules.isEmpty && options.hasPlainKeys
   }
 

@@ -264,7 +264,7 @@ private struct PropertyField {
   func value<Value: Decodable>(_ stored: Record.Value?) throws -> Value? {
     guard let stored else { return nil }
     let scope = DecodingScope(
-      try Record(type: "Value"), Box(options), rules: [:], recordNameKey: "recordName", graph: nil, base: [])
+      try Record(type: "Value"), options, rules: [:], recordNameKey: "recordName", graph: nil, base: [])
     let target = FieldTarget(field: name, key: PlainKey(stringValue: name), above: nil, rule: rule)
     do { return try FieldDecoder(scope, .value(stored), target).decode(Value.self) } catch {
       throw RecordCodingError(error, in: [name])

@@ -88,34 +88,79 @@ public struct RecordCodingOptions: Sendable {
     case binaryPropertyList
   }
 
+  /// All of them are one reference: an encoder or decoder is made for each save and each fetch (row: coding-fetch).
+  private var shared = Shared.usual
+
   /// How keys are named in the record.
-  public var keys = KeyStrategy.asIs
+  public var keys: KeyStrategy {
+    get { shared.values.keys }
+    set { change { $0.keys = newValue } }
+  }
   /// What a date becomes, outside of JSON.
-  public var dates = DateStrategy.native
+  public var dates: DateStrategy {
+    get { shared.values.dates }
+    set { change { $0.dates = newValue } }
+  }
   /// What bytes become, outside of JSON.
-  public var data = DataStrategy.bytes
+  public var data: DataStrategy {
+    get { shared.values.data }
+    set { change { $0.data = newValue } }
+  }
   /// What becomes of a number that is none, outside of JSON.
-  public var notANumber = NotANumberStrategy.refused
+  public var notANumber: NotANumberStrategy {
+    get { shared.values.notANumber }
+    set { change { $0.notANumber = newValue } }
+  }
   /// What a place becomes, outside of JSON.
-  public var locations = LocationStrategy.native
+  public var locations: LocationStrategy {
+    get { shared.values.locations }
+    set { change { $0.locations = newValue } }
+  }
   /// What a struct, a dictionary or an enum with payloads becomes.
-  public var nested = NestedStrategy.json
+  public var nested: NestedStrategy {
+    get { shared.values.nested }
+    set { change { $0.nested = newValue } }
+  }
   /// Rules for single keys of whatever type is coded; they go before those of the type.
-  public var rules: [String: FieldRule] = [:]
+  public var rules: [String: FieldRule] {
+    get { shared.values.rules }
+    set { change { $0.rules = newValue } }
+  }
   /// For the types that are coded.
-  public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  public var userInfo: [CodingUserInfoKey: any Sendable] {
+    get { shared.values.userInfo }
+    set { change { $0.userInfo = newValue } }
+  }
   /// How large a field and a record may be: ``Limits/recordByteCount``.
-  public var limits = Limits()
+  public var limits: Limits {
+    get { shared.values.limits }
+    set { change { $0.limits = newValue } }
+  }
   /// Whether a record of another type than the value's is refused: by decoding, by encoding onto it, and in the value's system fields.
   ///
   /// Without it a value is read from a record of any type, and written onto it as a change: the record keeps its type and the fields
   /// that the value does not know. New records are of the value's type, and queries and deletions of values ask for that.
-  public var checksRecordType = true
+  public var checksRecordType: Bool {
+    get { shared.values.checksRecordType }
+    set { change { $0.checksRecordType = newValue } }
+  }
   /// Where files are made for contents that lie in a record and are decoded as a file URL; nil is the system's temporary folder.
   /// They lie in a folder for this user alone, are for reading, one for each content, and are there until the process ends.
-  public var assetDirectory: URL?
+  public var assetDirectory: URL? {
+    get { shared.values.assetDirectory }
+    set { change { $0.assetDirectory = newValue } }
+  }
   /// Another set of names for this library, which has its own say about values.
-  package var layer: (any CodingLayer)?
+  package var layer: (any CodingLayer)? {
+    get { shared.values.layer }
+    set { change { $0.layer = newValue } }
+  }
+
+  private mutating func change(_ body: (inout Values) -> Void) {
+    var values = shared.values
+    body(&values)
+    shared = Shared(values)
+  }
 
   /// The usual options.
   public init() {}
@@ -165,19 +210,53 @@ extension FieldRule {
 }
 
 extension RecordCodingOptions {
+  /// What can be chosen.
+  fileprivate struct Values: Sendable {
+    var keys = KeyStrategy.asIs
+    var dates = DateStrategy.native
+    var data = DataStrategy.bytes
+    var notANumber = NotANumberStrategy.refused
+    var locations = LocationStrategy.native
+    var nested = NestedStrategy.json
+    var rules: [String: FieldRule] = [:]
+    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    var limits = Limits()
+    var checksRecordType = true
+    var assetDirectory: URL?
+    var layer: (any CodingLayer)?
+  }
+
+  /// What was chosen, and what follows from it for each value that is coded: found out once.
+  fileprivate final class Shared: Sendable {
+    static let usual = Shared(Values())
+
+    let values: Values
+    let isFlattened: Bool
+    let hasPlainKeys: Bool
+    let isPlain: Bool
+    let hasLayer: Bool
+
+    init(_ values: Values) {
+      self.values = values
+      hasLayer = values.layer != nil
+      isFlattened = if case .flattened = values.nested { true } else { false }
+      hasPlainKeys = if case .asIs = values.keys { true } else { false }
+      let isOfFields = if case .native = values.dates, case .bytes = values.data { true } else { false }
+      // A value that is flattened is there without a field of its key.
+      isPlain = hasPlainKeys && !isFlattened && isOfFields && values.rules.isEmpty && !hasLayer
+    }
+  }
+
   /// Whether each key of a nested value has a field.
-  var isFlattened: Bool { if case .flattened = nested { true } else { false } }
+  var isFlattened: Bool { shared.isFlattened }
 
   /// Keys are the names of fields.
-  var hasPlainKeys: Bool { if case .asIs = keys { true } else { false } }
+  var hasPlainKeys: Bool { shared.hasPlainKeys }
+
+  var hasLayer: Bool { shared.hasLayer }
 
   /// And no rule, option or layer changes what becomes of the usual kinds of values.
-  var isPlain: Bool {
-    guard hasPlainKeys, rules.isEmpty, layer == nil, case .native = dates, case .bytes = data else { return false }
-    // A value that is flattened is there without a field of its key.
-    if case .flattened = nested { return false }
-    return true
-  }
+  var isPlain: Bool { shared.isPlain }
 
   /// The name of the field of a key.
   func field(of key: String) -> String {

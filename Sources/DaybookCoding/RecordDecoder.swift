@@ -13,14 +13,10 @@ import Daybook
 /// A decoder may be used by several threads at once.
 public struct RecordDecoder: Sendable {
   /// How fields become values: those that the record was encoded with.
-  public var options: RecordCodingOptions {
-    get { shared.content }
-    set { shared = Box(newValue) }
-  }
-  private var shared: Box<RecordCodingOptions>
+  public var options: RecordCodingOptions
 
   /// A decoder.
-  public init(options: RecordCodingOptions = .init()) { shared = Box(options) }
+  public init(options: RecordCodingOptions = .init()) { self.options = options }
 
   /// The value of a record. References are not followed: a property whose value is a record of its own throws, see
   /// ``decode(_:from:resolvingIn:)``.
@@ -35,17 +31,17 @@ public struct RecordDecoder: Sendable {
   func decode<T: RecordDecodable>(
     _ type: T.Type, from record: Record, graph: GraphDecoding?, base: [String]
   ) throws(RecordCodingError) -> T {
-    if shared.content.checksRecordType, !record.body.isOf(type: T.recordType) {
+    if options.checksRecordType, !record.body.isOf(type: T.recordType) {
       throw RecordCodingError(
         .recordTypeMismatch, "The record is of another type than the value.", path: base,
         facts: .init(zone: record.id.zone, name: record.id.name, expected: T.recordType, found: record.type))
     }
     let scope = DecodingScope(
-      record, shared, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph, base: base)
+      record, options, rules: T.fieldRules, recordNameKey: T.recordNameKey, graph: graph, base: base)
     do {
       var value = try T(from: FieldsDecoder(scope: scope, above: nil))
       // A type whose keys leave them out has them all the same.
-      if !scope.hasGivenSystemFields, !TypeMemory.isKnownToDropSystemFields(T.self), shared.content.layer == nil {
+      if !scope.hasGivenSystemFields, !TypeMemory.isKnownToDropSystemFields(T.self), !options.hasLayer {
         value.systemFields = record.systemFields
       }
       return value

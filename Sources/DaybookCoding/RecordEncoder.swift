@@ -15,16 +15,12 @@ public struct RecordEncoder: Sendable {
   /// The zone of records that are new; values with ``RecordEncodable/systemFields`` stay in theirs.
   public var zone: Zone.ID
   /// How values become fields.
-  public var options: RecordCodingOptions {
-    get { shared.content }
-    set { shared = Box(newValue) }
-  }
-  private var shared: Box<RecordCodingOptions>
+  public var options: RecordCodingOptions
 
   /// An encoder.
   public init(zone: Zone.ID = .default, options: RecordCodingOptions = .init()) {
     self.zone = zone
-    shared = Box(options)
+    self.options = options
   }
 
   /// The record of a value.
@@ -45,7 +41,7 @@ public struct RecordEncoder: Sendable {
   /// - Throws: as ``encode(_:)`` does; `recordTypeMismatch` for a record of another type, unless the options say that it is not to be
   ///   checked: then the record keeps its type.
   public func encode<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Record {
-    guard record.type == T.recordType || !shared.content.checksRecordType else {
+    guard record.type == T.recordType || !options.checksRecordType else {
       throw RecordCodingError(
         .recordTypeMismatch, "The record is of another type than the value.",
         facts: .init(expected: T.recordType, found: record.type))
@@ -71,7 +67,7 @@ public struct RecordEncoder: Sendable {
 
   /// The record that a value is, without its fields.
   func emptyRecord<T: RecordEncodable>(of value: T, in zone: Zone.ID) throws(RecordCodingError) -> Record {
-    try RecordIdentity.record(of: value, in: zone, checksType: shared.content.checksRecordType)
+    try RecordIdentity.record(of: value, in: zone, checksType: options.checksRecordType)
   }
 
   func encode<T: RecordEncodable>(
@@ -80,9 +76,9 @@ public struct RecordEncoder: Sendable {
     // Of an object that is asked for as one of its superclass the rules are those of its own class.
     let own = type(of: value)
     let rules = own.fieldRules
-    if !rules.isEmpty, own != T.self { try SuperclassCheck.check(value, as: T.self, shared.content) }
+    if !rules.isEmpty, own != T.self { try SuperclassCheck.check(value, as: T.self, options) }
     let scope = EncodingScope(
-      fields, shared, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
+      fields, options, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
     let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)
     if !rules.isEmpty, memory.map({ !$0.areKnownToHaveKeys }) ?? true {
       scope.ruleCheck = try RuleCheck(RuleCheck.checked(rules), recordType: T.recordType, recordNameKey: own.recordNameKey)

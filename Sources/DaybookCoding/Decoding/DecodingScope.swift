@@ -18,12 +18,12 @@ final class DecodingScope: CodingScope {
   let plain: RecordBody?
 
   init(
-    _ record: Record, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
+    _ record: Record, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
     graph: GraphDecoding?, base: [String]
   ) {
     fields = FieldReader(record)
     self.graph = graph
-    let isPlain = rules.isEmpty && options.content.isPlain
+    let isPlain = rules.isEmpty && options.isPlain
     plain = isPlain ? record.uneditedBody : nil
     super.init(options, rules: rules, recordNameKey: recordNameKey, base: base)
   }

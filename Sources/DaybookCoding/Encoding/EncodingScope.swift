@@ -53,7 +53,7 @@ final class EncodingScope: CodingScope {
   private(set) var areRulesComplete = false
 
   init(
-    _ fields: FieldWriter, _ options: Box<RecordCodingOptions>, rules: [String: FieldRule], recordNameKey: String,
+    _ fields: FieldWriter, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
     graph: GraphEncoding?, isOfEnum: Bool = false
   ) {
     self.fields = fields
@@ -61,9 +61,9 @@ final class EncodingScope: CodingScope {
     self.isOfEnum = isOfEnum
     super.init(options, rules: rules, recordNameKey: recordNameKey)
     mayCollide =
-      isOfEnum || !options.content.hasPlainKeys || options.content.isFlattened
+      isOfEnum || !options.hasPlainKeys || options.isFlattened
       || self.rules.values.contains { if case .flattened = $0 { true } else { false } }
-    isPlainlyWritten = isPlain && options.content.isPlain && !mayCollide && !fields.keepsEqualValues
+    isPlainlyWritten = isPlain && options.isPlain && !mayCollide && !fields.keepsEqualValues
   }
 
   /// Encodes the whole value; afterwards `fields` has its record.
