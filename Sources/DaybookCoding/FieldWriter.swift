@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import Daybook
 
 /// The fields of a record that is made: what all encoding containers write through, key by key in the order of the type.
@@ -24,6 +29,15 @@ struct FieldWriter {
     do throws(DatabaseError) { try record.set(value, forKey: field) } catch { return false }
     return true
   }
+
+  // Values of one kind, when they come in the order that the record expects; false when they do not. Such a record is new.
+
+  @inline(__always) mutating func takes(_ number: Int64, _ field: String) -> Bool { record.takes(number, forKey: field) }
+  @inline(__always) mutating func takes(_ number: Double, _ field: String) -> Bool { record.takes(number, forKey: field) }
+  @inline(__always) mutating func takes(_ text: String, _ field: String) -> Bool { record.takes(text, forKey: field) }
+  @inline(__always) mutating func takes(_ date: Date, _ field: String) -> Bool { record.takes(date, forKey: field) }
+  @inline(__always) mutating func takes(_ bytes: Data, _ field: String) -> Bool { record.takes(bytes, forKey: field) }
+  @inline(__always) mutating func takes(_ texts: [String], _ field: String) -> Bool { record.takes(texts, forKey: field) }
 
   private func isThere(_ value: Record.Value, _ field: String) -> Bool {
     guard let known = record[field] as Record.Value? else { return false }

@@ -135,6 +135,14 @@ import DaybookEngine
     return true
   }
 
+  /// Sets the key that is expected next to a value that can be stored. Where another key comes, nothing is done.
+  @inline(__always)
+  func takesNext(_ value: consuming Record.Value, _ kind: FieldKind, forKey key: String) -> Bool {
+    guard let expected, next < expected.count, expected.has(key, at: next) else { return false }
+    take(value, kind)
+    return true
+  }
+
   @inline(never)
   private func isTakenElsewhere(_ value: inout Record.Value?, _ key: String, _ expected: KeyOrder) -> Bool {
     let end = min(expected.count, next + 1 + Self.gapLimit)
@@ -414,6 +422,16 @@ extension Record {
     // use-insert-200-fields).
     return unsafe Unmanaged.passUnretained(draft.unsafelyUnwrapped)._withUnsafeGuaranteedRef {
       $0.isTaken(&value, forKey: key)
+    }
+  }
+
+  /// Sets the key that is expected next to a value that can be stored. Else nothing is done.
+  @inline(__always)
+  mutating func takesNext(_ value: Value, _ kind: FieldKind, forKey key: String) -> Bool {
+    guard isKnownUniquelyReferenced(&draft) else { return false }
+    // Safe: the record has the draft all the while, as above.
+    return unsafe Unmanaged.passUnretained(draft.unsafelyUnwrapped)._withUnsafeGuaranteedRef {
+      $0.takesNext(value, kind, forKey: key)
     }
   }
 

@@ -113,7 +113,17 @@ package enum UTF8Order {
   }
 
   package static func equal(_ first: String, _ second: String) -> Bool {
-    withView(of: first) { a in withView(of: second) { b in equal(a, b) } }
+    if hasSameWords(first, second) { return true }
+    return withView(of: first) { a in withView(of: second) { b in equal(a, b) } }
+  }
+
+  /// Whether two strings are the same two words, as short ones and the literals of one place in a program are: then they have the same
+  /// bytes. Others may have them, too.
+  @_transparent
+  static func hasSameWords(_ first: String, _ second: String) -> Bool {
+    // Safe: a string is two words.
+    let (a, b) = unsafe (unsafeBitCast(first, to: (UInt64, UInt64).self), unsafeBitCast(second, to: (UInt64, UInt64).self))
+    return a.0 == b.0 && a.1 == b.1
   }
 
   package static func compare(_ first: String, _ second: String) -> Int {

@@ -150,7 +150,13 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   @inline(__always)
-  private func plainString(_ key: Key) -> String? { plainName(key).flatMap { scope.plain?.plainString($0) } }
+  private func plainString(_ key: Key) -> String? {
+    guard above == nil, scope.plain != nil else { return nil }
+    let name = key.stringValue
+    if !scope.isOfSystem(name) { return scope.plain?.plainString(name) }
+    // The system fields have twelve bytes; a name may have as many, and is found the careful way.
+    return name.utf8.count == 12 ? nil : scope.plain?.name
+  }
 
   @inline(__always)
   private func plainDouble(_ key: Key) -> Double? { plainName(key).flatMap { scope.plain?.plainDouble($0) } }

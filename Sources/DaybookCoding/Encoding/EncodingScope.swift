@@ -23,10 +23,10 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
   var hasAssets = false
-  var fault: (any Error)?
-  private var pending: [Pending] = []
+  @safe @exclusivity(unchecked) var fault: (any Error)?
+  @safe @exclusivity(unchecked) private var pending: [Pending] = []
   /// Flattened values that have no field yet, and something in them that is finished later.
-  private var unmarked: [Pending] = []
+  @safe @exclusivity(unchecked) private var unmarked: [Pending] = []
   /// Those that were asked for by a key: who asks again goes on with the same one.
   private var pendingByField: [String: FieldEncoder] = [:]
   /// Which path has which field, where two paths could have one.
@@ -34,19 +34,19 @@ final class EncodingScope: CodingScope {
   private var mayCollide = false
   /// Keys are the names of fields, and no rule or option changes what the usual kinds of values become: containers write these
   /// at once, and go the careful way for all else.
-  private var isPlainlyWritten = false
-  @safe @exclusivity(unchecked) private var byteCount = 0
+  @safe @exclusivity(unchecked) private(set) var isPlainlyWritten = false
+  @safe @exclusivity(unchecked) var byteCount = 0
   /// What the stored record may have of flattened values.
-  private(set) var flattened: FlattenedFields?
+  @safe @exclusivity(unchecked) private(set) var flattened: FlattenedFields?
   /// Finds rules without a key; nil for types without rules, and for those whose rules are known to have their keys.
-  var ruleCheck: RuleCheck?
+  @safe @exclusivity(unchecked) var ruleCheck: RuleCheck?
   /// The value itself is an enum: of another case it had other fields.
   private var isOfEnum: Bool
   /// The keys of the value itself that a container was asked for first.
   private var firstKeys: (any CodingKey.Type)?
   private var hasOtherKeys = false
   /// The keys of the value itself that their types list: what is not encoded of them is removed.
-  var listedKeys: [any CodingKey] = []
+  @safe @exclusivity(unchecked) var listedKeys: [any CodingKey] = []
   /// The fields that the value has, or says are nil, where the record does not tell: it has those that were there before.
   var named: Set<String> = []
   /// After encoding: each rule of the type has its key.
@@ -191,29 +191,6 @@ final class EncodingScope: CodingScope {
 
   // MARK: writing
 
-  /// Whether a key's field was written or removed without ado; when it was refused, the careful way finds out why.
-  private func isWritten(_ value: Record.Value?, _ name: String) -> Bool {
-    if isOfSystem(name) { return false }
-    if let value {
-      let size = Self.variableByteCount(value)
-      if size > options.limits.recordByteCount { return false }
-      byteCount = byteCount.addingReportingOverflow(size).partialValue
-    }
-    return fields.isWritten(value, name)
-  }
-
-  /// The value of one of the usual types that the standard library has no method for.
-  private func plainLeaf<T>(_ value: T) -> Record.Value? {
-    if T.self == Date.self { return .date(same(value, as: Date.self)) }
-    if T.self == Data.self { return .bytes(same(value, as: Data.self)) }
-    if T.self == String.self { return .string(same(value, as: String.self)) }
-    if T.self == UUID.self { return .string(same(value, as: UUID.self).uuidString) }
-    if T.self == [String].self { return .strings(same(value, as: [String].self)) }
-    if T.self == [Int].self { return .ints(same(value, as: [Int].self).map { Int64($0) }) }
-    if T.self == [Int64].self { return .ints(same(value, as: [Int64].self)) }
-    return nil
-  }
-
   /// Puts a value into its field.
   @inline(__always)
   func put(_ value: consuming Record.Value, _ key: some CodingKey, _ above: PathStep?) throws {
@@ -327,7 +304,7 @@ final class EncodingScope: CodingScope {
   }
 
   /// How many bytes texts and byte strings take, and about how many lists do; 0 for the small kinds.
-  private static func variableByteCount(_ value: borrowing Record.Value) -> Int {
+  static func variableByteCount(_ value: borrowing Record.Value) -> Int {
     switch value {
     case .string(let text): text.utf8.count
     case .bytes(let bytes): bytes.count
@@ -345,7 +322,7 @@ final class EncodingScope: CodingScope {
   // MARK: values of any type
 
   func encode<T: Encodable>(_ value: T, _ key: some CodingKey, _ above: PathStep?) throws {
-    if isPlainlyWritten, above == nil, let leaf = plainLeaf(value), isWritten(leaf, key.stringValue) { return }
+    if isPlainlyWritten, above == nil, isPlainlyPut(value, key.stringValue) { return }
     guard let target = try field(key, above) else {
       if let leaf = plainLeaf(value) { try checkName(leaf, key, above) }
       return

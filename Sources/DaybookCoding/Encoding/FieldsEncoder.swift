@@ -66,31 +66,31 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   /// Nil of a type that is not said: what was there may have been a value with keys.
   func encodeNil(forKey key: Key) throws { try scope.remove(key, above, mayHaveKeys: true) }
-  func encode(_ value: Bool, forKey key: Key) throws { try scope.put(.int(value ? 1 : 0), key, above) }
-  func encode(_ value: String, forKey key: Key) throws { try scope.put(.string(value), key, above) }
+  func encode(_ value: Bool, forKey key: Key) throws { try scope.put(value ? 1 : 0 as Int64, key, above) }
+  func encode(_ value: String, forKey key: Key) throws { try scope.put(value, key, above) }
   func encode(_ value: Double, forKey key: Key) throws {
     // NaN takes the way of the options.
-    if value.isNaN { try scope.encode(value, key, above) } else { try scope.put(.double(value), key, above) }
+    if value.isNaN { try scope.encode(value, key, above) } else { try scope.put(value, key, above) }
   }
   func encode(_ value: Float, forKey key: Key) throws { try encode(Double(value), forKey: key) }
 
   @inline(__always)
   private func encode(integer value: some FixedWidthInteger, forKey key: Key) throws {
-    if let number = Int64(exactly: value) { return try scope.put(.int(number), key, above) }
+    if let number = Int64(exactly: value) { return try scope.put(number, key, above) }
     // Only a field has to hold it: the name of a record has its digits.
-    guard let target = try scope.field(key, above) else { return try scope.put(.string(String(value)), key, above) }
+    guard let target = try scope.field(key, above) else { return try scope.put(String(value), key, above) }
     _ = try scope.integer(value, target)
   }
-  func encode(_ value: Int, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
-  func encode(_ value: Int8, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
-  func encode(_ value: Int16, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
-  func encode(_ value: Int32, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
-  func encode(_ value: Int64, forKey key: Key) throws { try scope.put(.int(value), key, above) }
+  func encode(_ value: Int, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
+  func encode(_ value: Int8, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
+  func encode(_ value: Int16, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
+  func encode(_ value: Int32, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
+  func encode(_ value: Int64, forKey key: Key) throws { try scope.put(value, key, above) }
   func encode(_ value: Int128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
   func encode(_ value: UInt, forKey key: Key) throws { try encode(integer: value, forKey: key) }
-  func encode(_ value: UInt8, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
-  func encode(_ value: UInt16, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
-  func encode(_ value: UInt32, forKey key: Key) throws { try scope.put(.int(Int64(value)), key, above) }
+  func encode(_ value: UInt8, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
+  func encode(_ value: UInt16, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
+  func encode(_ value: UInt32, forKey key: Key) throws { try scope.put(Int64(value), key, above) }
   func encode(_ value: UInt64, forKey key: Key) throws { try encode(integer: value, forKey: key) }
   func encode(_ value: UInt128, forKey key: Key) throws { try encode(integer: value, forKey: key) }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try scope.encode(value, key, above) }
