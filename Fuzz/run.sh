@@ -2,6 +2,7 @@
 # Builds and runs the fuzzers.
 #
 #     Fuzz/run.sh list                     the targets
+#     Fuzz/run.sh build                    builds them, and no more
 #     Fuzz/run.sh TARGET SECONDS           fuzzes one target
 #     Fuzz/run.sh all SECONDS              each target for so long
 #     Fuzz/run.sh TARGET FILE …            replays inputs once, with the address sanitizer
@@ -22,7 +23,7 @@ memoryMegabytes=1024
 allocationMegabytes=64
 
 usage() {
-  sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,15s/^# \{0,1\}//p' "$(basename "$0")" >&2
   exit 2
 }
 
@@ -120,6 +121,7 @@ keep() { # TARGET SECONDS
 
 case ${1:-} in
   list) printf '%s\n' "${targets[@]}" ;;
+  build) build ;;
   all)
     [[ ${2:-} =~ ^[0-9]+$ ]] || usage
     build

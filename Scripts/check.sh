@@ -8,6 +8,7 @@
 #
 # Parts:
 #     build     debug and release build; warnings are errors
+#     builds    what demo, smoke, guard, crash, kill and fuzz build, at once: optimizing goes through a module on one processor
 #     test      swift test
 #     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings, codecs,
 #               CloudKit's names and the tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
@@ -85,6 +86,15 @@ release_tool() {
 }
 
 build() { swift build --build-tests && swift build -c release; }
+builds() {
+  local fuzzers status
+  Fuzz/run.sh build &
+  fuzzers=$!
+  swift build -c release | tail -n 5
+  status=${PIPESTATUS[0]}
+  wait "$fuzzers" || status=1
+  return "$status"
+}
 format() {
   limits && Scripts/shell.sh &&
     swift format lint --strict --recursive Package.swift Sources Tests Examples Fuzz/Package.swift Fuzz/Sources
@@ -153,11 +163,12 @@ toyindex() {
 
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(build test format layers words rows demo smoke)
-[ "${parts[*]}" = all ] && parts=(format layers words rows darwin test buffered examples demo smoke guard crash kill fuzz thread)
+[ "${parts[*]}" = all ] && parts=(format layers words rows darwin test buffered builds examples demo smoke guard crash kill fuzz thread)
 
 for part in "${parts[@]}"; do
   case $part in
     build) step build build ;;
+    builds) step "release and fuzzers" builds ;;
     test) step "swift test" tests ;;
     buffered) step "tests on files that are not mapped" buffered ;;
     format) step "format" format ;;
