@@ -199,6 +199,49 @@ struct WrappedNilTests {
     }
   }
 
+  /// An enum with payload, or an object.
+  private enum Thing: Codable, Equatable {
+    case switched(Switch), box(Int)
+
+    enum Switch: Codable, Equatable { case on(Int), off }
+    class Box: Codable {
+      var size: Int
+      init(_ size: Int) { self.size = size }
+    }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let value = try? container.decode(Switch.self) {
+        self = .switched(value)
+      } else {
+        self = .box(try container.decode(Box.self).size)
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .switched(let value): try container.encode(value)
+      case .box(let size): try container.encode(Box(size))
+      }
+    }
+  }
+
+  private struct Parcel: RecordCodable {
+    var recordName = "t"
+    var thing: Thing
+  }
+
+  @Test("an enum that became an object was read as the enum")
+  func objectForm() throws {
+    let things = [Thing.switched(.off), .box(3), .switched(.on(2)), .box(4), .switched(.off)]
+    let database = try Database.inMemory()
+    for thing in things {
+      try database.save(Parcel(thing: thing), options: flat)
+      #expect(try database.fetch(Parcel.self, "t", options: flat)?.thing == thing)
+    }
+  }
+
   private struct Room: Codable, Equatable {
     var floor = 1
   }
