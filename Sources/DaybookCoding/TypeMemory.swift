@@ -47,6 +47,15 @@ enum TypeMemory {
   /// Whether it is known that they are none.
   static func isKnownToBeNoRecord(_ type: Any.Type) -> Bool { plain.contains(UInt(bitPattern: ObjectIdentifier(type))) }
 
+  // MARK: superclasses
+
+  private static let withoutInheritance = RememberedTypes()
+
+  /// No superclass of the type encrypts anything.
+  static func inheritsNoSecrets<T>(_ type: T.Type) { withoutInheritance.insert(type) }
+
+  static func isKnownToInheritNoSecrets<T>(_ type: T.Type) -> Bool { withoutInheritance.contains(type) }
+
   // MARK: enums
 
   /// Whether a value is an enum's, and not an optional. A mirror would tell what the type wants it to (`CustomReflectable`).

@@ -89,6 +89,68 @@ struct RuleMemoryTests {
     }
   }
 
+  /// Its rules are for its own keys alone.
+  class Forgetful: Animal {
+    enum CatKeys: String, CodingKey { case chip }
+    var chip = "plain"
+    class var key: String { "chip" }
+    override class var fieldRules: [String: FieldRule] { [key: .encrypted] }
+    var coding: (any Encoder) throws -> Void { super.encode(to:) }
+
+    override init() {
+      super.init()
+      name = "SECRET"
+    }
+    required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CatKeys.self)
+      try container.encode(chip, forKey: .chip)
+      try coding(encoder)
+    }
+  }
+
+  /// Encodes its superclass under a key of its own.
+  class Apart: Forgetful {
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CatKeys.self)
+      try container.encode(chip, forKey: .chip)
+      try coding(container.superEncoder())
+    }
+  }
+
+  final class Careful: Apart {
+    override class var fieldRules: [String: FieldRule] { [key: .encrypted, "super": .encrypted] }
+  }
+
+  /// Does without what its superclass encodes.
+  final class Alone: Forgetful {
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CatKeys.self)
+      try container.encode(chip, forKey: .chip)
+    }
+  }
+
+  @Test("a class whose rules forgot what its superclass encrypts stored that in plain")
+  func forgotten() throws {
+    var flat = RecordCodingOptions()
+    flat.nested = .flattened
+    for options in [RecordCodingOptions(), flat] {
+      let encoder = RecordEncoder(options: options)
+      let ways: [(Animal, [String])] = [
+        (Forgetful(), ["name"]), (Apart(), options.isFlattened ? ["super", "name"] : ["super"]),
+      ]
+      for (animal, path) in ways + ways {
+        let error = #expect(throws: RecordCodingError.self) { try encoder.encode(animal) }
+        #expect(error?.code == .unsupportedValue && error?.path == path && error?.facts.key == "name")
+        let onto = try Record(type: "Animal", id: Record.ID("a"))
+        #expect(throws: RecordCodingError.self) { try encoder.encode(animal, onto: onto) }
+        #expect(throws: RecordCodingError.self) { try encoder.encodeGraph(animal) }
+      }
+      for animal in [Alone(), Dog()] as [Animal] { #expect(try !hasSecret(encoder.encode(animal))) }
+    }
+    #expect(try !hasSecret(RecordEncoder().encode(Careful())))
+  }
+
   class Pet: RecordCodable {
     enum Keys: String, CodingKey { case name }
     var recordName: String { "p" }
@@ -118,8 +180,13 @@ struct RuleMemoryTests {
 
   final class Whelp: Hound {}
 
-  final class Puppy: Hound {
+  final class Puppy: Pet {
     override class var fieldRules: [String: FieldRule] { ["chip": .encrypted] }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: Hound.HoundKeys.self)
+      try container.encode(1, forKey: .chip)
+    }
   }
 
   struct Kennel: RecordEncodable {

@@ -24,8 +24,8 @@ enum SuperclassCheck {
     }
   }
 
-  /// Whether the superclass takes it for encrypted, too, or does not ask for it.
-  private static func isHidden(_ path: [String], _ rules: [String: FieldRule]) -> Bool {
+  /// Whether rules encrypt what is at a path, or leave it out.
+  static func isHidden(_ path: [String], _ rules: [String: FieldRule]) -> Bool {
     path.indices.contains { last in
       switch rules[path[...last].joined(separator: ".")] {
       case .encrypted?, .ignored?: true
