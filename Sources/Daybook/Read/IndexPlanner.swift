@@ -220,6 +220,7 @@ extension IndexRange {
   }
 
   static func union(_ ranges: [IndexRange]) -> [IndexRange] {
+    if ranges.count == 1 { return ranges[0].isEmpty ? [] : ranges }
     var result: [IndexRange] = []
     for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
       if let last = result.last, !last.upper.lexicographicallyPrecedes(range.lower) {

@@ -5,7 +5,7 @@ import DaybookEngine
 ///
 /// Each body is copied out of the log into the same few kilobytes, verified in the copy, and looked at there; only one that
 /// passes stays.
-struct QueryScan {
+struct QueryScan: ~Copyable {
   /// A record that passed.
   struct Found {
     let body: RecordBody

@@ -15,7 +15,8 @@ extension ReadView {
     _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil, checksDialect: Bool = true
   ) throws(DatabaseError) -> QueryPreparation {
     var plan = try prepareFilter(query, alsoAsking: field, checksDialect: checksDialect)
-    plan.access = try access(plan, stop)
+    let access = try access(plan, stop)
+    plan.access = access
     return plan
   }
 
