@@ -14,8 +14,17 @@ struct RecordRewriter: Rewriter {
   let options: Database.Options
   let assets: AssetStore
   let progress: ((_ done: Int, _ total: Int) -> Bool)?
+  private let counts = Counts()
   /// Operations that share one operation of stamps.
   private static let groupCount = 128
+
+  /// How many records are written, of how many.
+  private final class Counts {
+    var done = 0
+    var total = 0
+  }
+
+  var isWanted: Bool { progress?(counts.done, counts.total) ?? true }
 
   func makeApplier() -> any Applier { RecordApplier(shapeMask: options.declarationMask) }
 
@@ -29,7 +38,8 @@ struct RecordRewriter: Rewriter {
   }
 
   func writeImage(of pin: Store.Pin, _ source: Store, to writer: ImageWriter) throws(StoreError) {
-    var image = Image(source: source, pin: pin, writer: writer, progress: progress)
+    counts.done = 0
+    var image = Image(source: source, pin: pin, writer: writer, rewriter: self)
     try image.writeRequirements()
     try image.writeInfo(date: options.now())
     try image.writeSettings()
@@ -37,7 +47,7 @@ struct RecordRewriter: Rewriter {
     try image.writeSchema()
     if !isMutant("declare-after-bodies") { try image.writeDeclarations() }
     let zones = try image.zones()
-    image.total = zones.reduce(0) { $0 + Int(clamping: $1.trees.byName.count) }
+    counts.total = zones.reduce(0) { $0 + Int(clamping: $1.trees.byName.count) }
     for zone in zones { try image.write(zone.trees, key: zone.key) }
     if isMutant("declare-after-bodies") { try image.writeDeclarations() }
   }
@@ -47,9 +57,7 @@ struct RecordRewriter: Rewriter {
     let source: Store
     let pin: Store.Pin
     let writer: ImageWriter
-    let progress: ((_ done: Int, _ total: Int) -> Bool)?
-    var done = 0
-    var total = 0
+    let rewriter: RecordRewriter
     private let payload = ByteBuffer(capacity: 4096)
     private let operation = ByteBuffer(capacity: 4096)
     private let stamps = ByteBuffer(capacity: 4096)
@@ -68,15 +76,13 @@ struct RecordRewriter: Rewriter {
     private var remaining: UInt64
     private var entries: EntryCopy
 
-    init(
-      source: Store, pin: Store.Pin, writer: ImageWriter, progress: ((_ done: Int, _ total: Int) -> Bool)?
-    ) {
+    init(source: Store, pin: Store.Pin, writer: ImageWriter, rewriter: RecordRewriter) {
       remaining = pin.end
       entries = EntryCopy(of: pin)
       self.source = source
       self.pin = pin
       self.writer = writer
-      self.progress = progress
+      self.rewriter = rewriter
     }
 
     /// Calls `body` with a cursor on each record of a tree.
@@ -237,7 +243,7 @@ struct RecordRewriter: Rewriter {
         guard let entry = RecordEntry(cursor.value) else { throw .log(.inconsistent) }
         cursor.key(into: name)
         try add(entry.place, entry.sequence, entry.ordinal, .saveRecord, zoneKey)
-        done += 1
+        rewriter.counts.done += 1
       }
       try writeGroup(.saveRecord, zoneKey)
       applier.image.leavesEntries = false
@@ -312,7 +318,7 @@ struct RecordRewriter: Rewriter {
     }
 
     private func report() throws(StoreError) {
-      if let progress, !progress(done, total) { throw .refused(reason: "the compaction was cancelled") }
+      if !rewriter.isWanted { throw .refused(reason: "the compaction was cancelled") }
     }
 
     private func copyEntries(_ root: TreeRoot, _ zoneKey: ByteView) throws(StoreError) {

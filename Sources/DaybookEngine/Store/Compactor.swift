@@ -33,7 +33,8 @@ package final class Compactor: Sendable {
 
   package func compact(_ rewriter: any Rewriter) throws(StoreError) {
     let signal = signal
-    try stores.compact(rewriter, pace: Pace(bytesPerSecond: bytesPerSecond) { !signal.isStopped && !signal.isPaused })
+    let pace = Pace(bytesPerSecond: bytesPerSecond, isWanted: { rewriter.isWanted }) { !signal.isStopped && !signal.isPaused }
+    try stores.compact(rewriter, pace: pace)
     failures[.compaction] = nil
   }
 

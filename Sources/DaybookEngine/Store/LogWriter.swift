@@ -366,6 +366,15 @@ final class LogWriter: @unchecked Sendable {
   func trimZeros(_ hold: borrowing Turn.Hold) throws(StoreError) -> Bool {
     do { return try cutOff(after: tail.offset, hold) } catch { throw .disk(error) }
   }
+
+  /// Writes the reserve that `trimZeros` has cut off, if there is room for it.
+  func restoreReserve(_ hold: borrowing Turn.Hold) {
+    waitForZeros(upTo: .max, hold)
+    let (start, end) = (zerosEnd.load(ordering: .relaxed), tail.offset + UInt64(2 * reserveByteCount))
+    guard isAlive, start >= tail.offset, start < end else { return }
+    do { try file.writeZeros(Int(start)..<Int(end)) } catch { return }
+    zerosEnd.store(end, ordering: .relaxed)
+  }
 }
 
 extension DiskFile {

@@ -7,6 +7,8 @@
 @safe package final class Pace {
   private let bytesPerSecond: Int?
   private let shouldGoOn: () -> Bool
+  /// Asked while a copy sleeps for its rate, when nothing else asks whether it is still wanted.
+  private let isWanted: () -> Bool
   private let startNanoseconds = SystemClock.monotonicNanoseconds()
   private var startOffset: UInt64?
   private var syncedOffset: UInt64 = 0
@@ -15,11 +17,15 @@
   static let syncByteCount: UInt64 = 96 << 10
   private static let largestSyncByteCount: UInt64 = 1 << 20
 
-  package init(bytesPerSecond: Int?, shouldGoOn: @escaping () -> Bool) {
+  package init(bytesPerSecond: Int?, isWanted: @escaping () -> Bool = { true }, shouldGoOn: @escaping () -> Bool) {
     self.bytesPerSecond = bytesPerSecond
+    self.isWanted = isWanted
     self.shouldGoOn = shouldGoOn
     hurry = bytesPerSecond == nil ? .holdingCommits : .atItsRate
   }
+
+  /// The pace of an attempt that begins now: time and offsets are those of one copy.
+  func begun() -> Pace { Pace(bytesPerSecond: bytesPerSecond, isWanted: isWanted, shouldGoOn: shouldGoOn) }
 
   /// Names the store whose commits wait for the same disk.
   func goBeside(_ store: Store) { others = CommitSyncs(store) }
@@ -36,8 +42,10 @@
 
   var goesOn: Bool { shouldGoOn() }
 
+  private static var cancelled: StoreError { .refused(reason: "the copy was cancelled") }
+
   func check() throws(StoreError) {
-    if !goesOn { throw .refused(reason: "the copy was cancelled") }
+    if !goesOn { throw Pace.cancelled }
   }
 
   func pause(writtenUpTo offset: UInt64, sync: () throws(StoreError) -> Void) throws(StoreError) {
@@ -52,9 +60,12 @@
       }
     }
     guard hurry == .atItsRate, let bytesPerSecond, bytesPerSecond > 0 else { return }
-    let due = UInt64(Double(offset &- start) / Double(bytesPerSecond) * 1e9)
+    let due = UInt64(Double(offset - min(start, offset)) / Double(bytesPerSecond) * 1e9)
+    var stepCount = 0
     while SystemClock.nanoseconds(since: startNanoseconds) < due {
       try check()
+      stepCount += 1
+      if stepCount % 20 == 0, !isWanted() { throw Pace.cancelled }
       SystemClock.sleep(nanoseconds: 5_000_000)
     }
   }

@@ -12,9 +12,12 @@ package protocol Rewriter {
   func willReplace(by file: FileIdentity) throws(DiskFailure)
   /// That is done, or was given up.
   func didReplace()
+  /// Whether the copy is still wanted: asked while it sleeps.
+  var isWanted: Bool { get }
 }
 
 extension Rewriter {
   package func willReplace(by file: FileIdentity) throws(DiskFailure) {}
   package func didReplace() {}
+  package var isWanted: Bool { true }
 }

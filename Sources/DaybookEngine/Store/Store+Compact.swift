@@ -15,22 +15,29 @@ extension StoreSwitch {
     replacing.lock()
     defer { replacing.unlock() }
     while true {
-      let store = self.store
+      let store = try retainFileLock()
       do throws(StoreError) {
-        try store.retainFileLock()
         defer { self.store.releaseRetainedFileLock() }
-        do throws(StoreError) { return try store.compact(rewriter, in: self, pace: pace) } catch {
-          // On a full disk, replaced files that are being freed, or the zeros behind the log, may be the space that the new file
-          // lacks.
-          guard case .disk(let failure) = error, failure.kind == .full else { throw error }
-          let hasFreed = kept.releases.hurry()
-          if try !store.trimZeros(), !hasFreed { throw error }
-          return try store.compact(rewriter, in: self, pace: pace)
-        }
+        return try attempt(store, rewriter, pace)
       } catch {
         guard case .moved(let cause) = error else { throw error }
         try reload(store, cause)
       }
+    }
+  }
+
+  /// On a full disk, replaced files that are being freed, or the zeros after the log, may be the space that the new file lacks: then
+  /// once more.
+  private func attempt(_ store: Store, _ rewriter: some Rewriter, _ pace: Pace) throws(StoreError) {
+    do throws(StoreError) { return try store.compact(rewriter, in: self, pace: pace.begun()) } catch {
+      guard case .disk(let failure) = error, failure.kind == .full else { throw error }
+      let hasFreed = kept.releases.hurry()
+      if try !store.trimZeros(), !hasFreed { throw error }
+    }
+    do throws(StoreError) { try store.compact(rewriter, in: self, pace: pace.begun()) } catch {
+      // Before another program takes the room: transactions that only delete have it.
+      if self.store === store { store.restoreReserve() }
+      throw error
     }
   }
 }
@@ -112,6 +119,8 @@ extension Store {
   fileprivate func trimZeros() throws(StoreError) -> Bool {
     try withTurnForBackground { (hold) throws(StoreError) in try log.trimZeros(hold) }
   }
+
+  fileprivate func restoreReserve() { withTurnForBackground { hold in log.restoreReserve(hold) } }
 
   private func copyImage(
     to target: Store, _ rewriter: some Rewriter, _ pace: Pace

@@ -119,11 +119,12 @@ extension Store {
   }
 
   /// Retains the file lock for work that lasts longer than a transaction. `releaseRetainedFileLock` ends that.
-  func retainFileLock() throws(StoreError) {
+  /// - Parameter start: when the caller began to wait.
+  func retainFileLock(since start: UInt64 = SystemClock.monotonicNanoseconds()) throws(StoreError) {
     try checkUsable()
     do throws(StoreError) {
       try turn.holding(takeTurn()) { (hold) throws(StoreError) in
-        try acquireFileLock(hold)
+        try acquireFileLock(since: start, hold)
         _ = fileLock.retain(hold)
       }
     } catch {
@@ -171,7 +172,8 @@ extension Store {
 
   /// Takes the locks again and catches up with what others have done. If that fails, or the file must be opened again, this
   /// store has no lock and stays suspended.
-  func resume() throws(StoreError) {
+  /// - Parameter start: when the caller began to wait.
+  func resume(since start: UInt64) throws(StoreError) {
     try checkProcess()
     if life.isClosed.load(ordering: .acquiring) { throw closedError }
     // Within one turn: a waiting writer must not see the store resumed too early, and take a lock that nobody would release.
@@ -181,7 +183,7 @@ extension Store {
         if options.isReadOnly {
           try Store.lockReaders(file, options)
         } else if !options.locksPerTransaction {
-          try acquireFileLock(hold)
+          try acquireFileLock(since: start, hold)
           startMaintenance()
         }
       } catch .laterFeatures {

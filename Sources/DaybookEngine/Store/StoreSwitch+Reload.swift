@@ -75,11 +75,12 @@ extension StoreSwitch {
     defer { replacing.unlock() }
     let store = self.store
     let wasSuspended = store.life.isSuspended.load(ordering: .acquiring)
-    do { try store.resume() } catch {
+    let start = SystemClock.monotonicNanoseconds()
+    do { try store.resume(since: start) } catch {
       guard case .moved(let cause) = error else { throw error }
-      try reload(store, cause, resumes: true)
+      try reload(store, cause, resumes: true, since: start)
       if self.store !== store { return }
-      try store.resume()
+      try store.resume(since: start)
     }
     // A process that keeps the lock has caught up by taking it. If the refresh fails, the store is not resumed, because the
     // database's other work would not be, either. A database that was not suspended stays so.

@@ -155,20 +155,26 @@ import Synchronization
   package func beginHolding() throws(StoreError) -> Store {
     try checkCaller()
     replacing.lock()
-    do throws(StoreError) {
-      while true {
-        let store = self.store
-        do throws(StoreError) {
-          try store.retainFileLock()
-          return store
-        } catch {
-          guard case .moved(let cause) = error else { throw error }
-          try reload(store, cause)
-        }
-      }
-    } catch {
+    do throws(StoreError) { return try retainFileLock() } catch {
       replacing.unlock()
       throw error
+    }
+  }
+
+  /// Retains the file lock of the current store, which is opened again first where it has to be; all that waits once. Called with
+  /// `replacing`.
+  func retainFileLock() throws(StoreError) -> Store {
+    var start = SystemClock.monotonicNanoseconds()
+    while true {
+      let store = self.store
+      do throws(StoreError) {
+        try store.retainFileLock(since: start)
+        return store
+      } catch {
+        guard case .moved(let cause) = error else { throw error }
+        try reload(store, cause, since: start)
+        if self.store !== store { start = SystemClock.monotonicNanoseconds() }
+      }
     }
   }
 
