@@ -6,7 +6,9 @@ package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
   package typealias Hook = @Sendable (_ operation: DiskFailure.Operation, _ path: String) throws(DiskFailure) -> Void
 
   package let disk = SystemDisk()
-  private let hook = Locked<Hook?>(nil)
+  /// A closure that a lock gives out by itself is wrapped again each time, until a call of it overflows the stack.
+  private struct Call { let body: Hook? }
+  private let hook = Locked(Call(body: nil))
   fileprivate let folderCount = Atomic(0)
 
   package init() {}
@@ -15,10 +17,10 @@ package final class HookedDisk: ForwardingDisk, @unchecked Sendable {
   package var openFolderCount: Int { folderCount.load(ordering: .relaxed) }
 
   /// Sets what happens before calls; an error that it throws replaces the call.
-  package func before(_ hook: Hook?) { self.hook.withLock { $0 = hook } }
+  package func before(_ hook: Hook?) { self.hook.withLock { $0 = Call(body: hook) } }
 
   fileprivate func call(_ operation: DiskFailure.Operation, _ path: String) throws(DiskFailure) {
-    if let hook = hook.withLock({ $0 }) { try hook(operation, path) }
+    if let hook = hook.withLock({ $0 }).body { try hook(operation, path) }
   }
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {

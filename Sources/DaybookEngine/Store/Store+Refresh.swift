@@ -28,19 +28,20 @@ extension StoreSwitch {
 
   /// Called with `replacing`.
   func refresh(_ store: Store) throws(StoreError) -> Bool {
+    // A look may publish some of it before it finds that the file is better opened again.
+    let known = store.lastSequence
     switch try store.refresh() {
     case .nothing: return false
     case .published: return true
     case .moved(let cause):
-      let known = store.lastSequence
       do { try reload(store, cause) } catch {
         // Another process has the lock by now. It repairs what the dead one left, and this store will see that later.
         guard case (.notHandedOver, .locked) = (cause, error) else { throw error }
-        return false
+        return store.lastSequence > known
       }
       // What others have committed can be shown as it is, if not as cheaply.
       if cause == .outgrown, self.store === store { return try store.refreshAsItIs() || store.lastSequence > known }
-      return true
+      return cause != .outgrown || self.store.lastSequence > known
     }
   }
 }
@@ -142,6 +143,7 @@ extension Store {
   /// writer has made one since, an open that starts there finds the pages in the file instead.
   private var hasOutgrown: Bool {
     hasPassedCheckpoint && editor.pages.usedByteCount > options.checkpointMemoryByteCount / 2
+      && !life.appliesAll.load(ordering: .relaxed)
   }
 
   /// How much log the commits of a plan are.

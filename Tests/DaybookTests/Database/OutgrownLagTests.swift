@@ -13,10 +13,12 @@ struct OutgrownLagTests {
   private final class ClosedDisk: ForwardingDisk {
     let disk: SimulatedDisk
     let isShut = Atomic<Bool>(false)
+    let tries = Atomic(0)
 
     init(_ disk: SimulatedDisk) { self.disk = disk }
 
     func open(_ path: String, _ mode: OpenMode) throws(DiskFailure) -> any DiskFile {
+      tries.wrappingAdd(1, ordering: .relaxed)
       if isShut.load(ordering: .relaxed) { throw DiskFailure(.open, path: path, code: ErrorNumber.permission) }
       return try disk.open(path, mode)
     }
@@ -250,6 +252,98 @@ struct OutgrownLagTests {
       #expect(try b.recordCount(in: .default) == 1 + 300 * (round + 1))
       other.end()
     }
+    try a.close()
+    try b.close()
+  }
+
+  @Test("a look that showed commits and could not open the file again said that nothing was new", arguments: [true, false])
+  func saysWhatIsNew(isReadOnly: Bool) throws {
+    let disk = SimulatedDisk(seed: 1)
+    let shut = ClosedDisk(disk)
+    let a = try Self.open(disk, seed: 1)
+    try a.put("early")
+    let b = try Self.open(shut, seed: 2) {
+      $0.isReadOnly = isReadOnly
+      $0.checkpoint.memoryByteCount = 32 << 10
+      $0.checkpoint.minimumLogByteCount = 64 << 20
+      $0.checkpoint.maximumLogByteCount = 64 << 20
+    }
+    try b.refresh()
+    shut.isShut.store(true, ordering: .relaxed)
+    for round in 0..<20 {
+      try a.write { transaction in
+        for number in 0..<100 { try transaction.save(.fresh("r\(round) \(number)", ["k": .bytes(Data(count: 100))])) }
+      }
+      let known = try b.recordCount(in: .default)
+      #expect(try b.refresh() == (try b.recordCount(in: .default) > known))
+    }
+    #expect(try b.recordCount(in: .default) == 2001)
+    // What cannot be opened is not tried at each look.
+    let tries = shut.tries.load(ordering: .relaxed)
+    for _ in 0..<10 { #expect(try !b.refresh()) }
+    #expect(shut.tries.load(ordering: .relaxed) == tries)
+    try b.close()
+    try a.close()
+  }
+
+  @Test("a look that opened the file again, because that was less work later, said that something was new")
+  func saysNoMore() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let (a, b) = (
+      try Self.open(disk, seed: 1),
+      try Self.open(disk, seed: 2) {
+        $0.checkpoint.memoryByteCount = 32 << 10
+        $0.checkpoint.minimumLogByteCount = 64 << 20
+        $0.checkpoint.maximumLogByteCount = 64 << 20
+      }
+    )
+    try b.put("early")
+    for round in 0..<10 {
+      try a.write { transaction in
+        for number in 0..<100 { try transaction.save(.fresh("r\(round) \(number)", ["k": .bytes(Data(count: 100))])) }
+      }
+    }
+    let other = LongTransaction()
+    other.begin(in: a)
+    #expect(try b.refresh())
+    #expect(try b.recordCount(in: .default) == 1001)
+    other.end()
+    #expect(try !b.refresh())
+    #expect(try b.recordCount(in: .default) == 1001)
+    try b.close()
+    try a.close()
+  }
+
+  @Test(
+    "work that needs the lock longer than a transaction waited anew for each step", arguments: ["compact", "collect", "resume"])
+  func workWaitsOnce(work: String) throws {
+    let disk = SimulatedDisk(seed: 1)
+    let stealing = StealingDisk(disk)
+    let a = try Self.open(disk, seed: 1) { $0.lockTimeout = .seconds(20) }
+    let b = try Self.open(stealing, seed: 2) {
+      $0.lockTimeout = .seconds(5)
+      if work == "resume" { $0.lock = .whileOpen }
+    }
+    try b.put("early")
+    if work == "resume" { try b.suspend() }
+    try Self.writeMuch(a)
+    let other = LongTransaction()
+    stealing.onOpen.withLock { $0 = { other.begin(in: a) } }
+    var code: DatabaseError.Code?
+    let seconds = Self.seconds {
+      code =
+        failure {
+          switch work {
+          case "compact": try b.compact()
+          case "collect": _ = try b.collectAssets()
+          default: try b.resume()
+          }
+        }?.code
+    }
+    #expect(code == .locked)
+    // Two waits are ten seconds.
+    #expect(seconds < 9, "\(seconds) s")
+    other.end()
     try a.close()
     try b.close()
   }
