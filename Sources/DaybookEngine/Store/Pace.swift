@@ -60,7 +60,8 @@
       }
     }
     guard hurry == .atItsRate, let bytesPerSecond, bytesPerSecond > 0 else { return }
-    let due = UInt64(Double(offset - min(start, offset)) / Double(bytesPerSecond) * 1e9)
+    // At a byte a second a large file is due in more nanoseconds than there are numbers for.
+    let due = UInt64(min(Double(offset - min(start, offset)) / Double(bytesPerSecond) * 1e9, 1e18))
     var stepCount = 0
     while SystemClock.nanoseconds(since: startNanoseconds) < due {
       try check()
