@@ -11,6 +11,8 @@ final class FileLock: @unchecked Sendable {
   private let disk: any Disk
   private let path: String
   private let turn: Turn
+  /// Not only for a transaction, but while the store is open.
+  private let isKept: Bool
   private var claim: WriterClaim?
   /// False between transactions or while suspended; then another process may write. Changes with the turn.
   @safe @exclusivity(unchecked) private(set) var isHeld: Bool
@@ -20,11 +22,12 @@ final class FileLock: @unchecked Sendable {
   private var retainCount = 0
 
   /// - Parameter isHeld: the open has taken the lock already, and passes on the claim when it has succeeded.
-  init(_ file: any DiskFile, disk: any Disk, path: String, turn: Turn, isHeld: Bool) {
+  init(_ file: any DiskFile, disk: any Disk, path: String, turn: Turn, isKept: Bool, isHeld: Bool) {
     self.file = file
     self.disk = disk
     self.path = path
     self.turn = turn
+    self.isKept = isKept
     self.isHeld = isHeld
   }
 
@@ -62,7 +65,10 @@ final class FileLock: @unchecked Sendable {
     while true {
       if let claim = WriterClaim(file.identity) {
         do {
-          if try file.tryLock(.writer, .exclusive) { return claim }
+          if try file.tryLock(.writer, .exclusive) {
+            if isKept { claim.keep() }
+            return claim
+          }
         } catch {
           claim.release()
           throw .disk(error)

@@ -85,6 +85,8 @@ extension Store {
       used.compare(with: header, fileEnd: log.end)
       try used.checkUndamaged(header)
       try used.checkNumbers()
+      // On a full disk it may be what fills it.
+      try? removeLeftover(of: name, file, disk: disk)
       try store.repair(used, log: log, isMade: made != nil)
       let isUntold = made == nil && header.unfinishedName != 0 && store.isFinishedUntold(isClosed: used.isClosed)
       let tellsFinished = isUntold ? try store.makeNameOfFinishedDurable() : false
@@ -94,7 +96,6 @@ extension Store {
       if tellsFinished { try? store.tellFinished() }
       // A file that does not have its final name yet stays locked until it does.
       if name != path { store.withTurnForBackground { hold in _ = store.fileLock.retain(hold) } }
-      try? removeLeftover(of: name, file, disk: disk)
       if name == path { try? store.removeUnfinishedNames() }
       store.releaseFileLockIfIdle()
       return store
@@ -177,40 +178,56 @@ extension Store {
     let start = start ?? SystemClock.monotonicNanoseconds()
     while true {
       let file = try openFile(path, made, disk: disk)
-      guard let claim = WriterClaim(file.identity) else {
-        file.close()
-        // Another open in this process that locks per transaction releases it soon.
-        if options.locksPerTransaction, SystemClock.nanoseconds(since: start) < options.lockTimeoutNanoseconds {
-          try options.endRequests?.check()
-          SystemClock.sleep(nanoseconds: 200_000)
-          continue
-        }
-        throw .alreadyOpen(path: path)
-      }
       do {
-        var hasLock = true
-        while try !file.tryLock(.writer, .exclusive), !isMutant("ignore-file-lock") {
-          if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds {
-            throw StoreError.locked(path: path)
+        if let claim = try waitForLock(of: file, path, start, disk: disk, options: options) {
+          do {
+            if try disk.identity(of: path) == file.identity || isMutant("skip-inode-check") { return (file, claim) }
+          } catch {
+            claim.release()
+            throw error
           }
-          try options.endRequests?.check()
-          // If the file has lost its name, its lock must not hold us up.
-          if let named = try disk.identity(of: path), named != file.identity {
-            hasLock = false
-            break
-          }
-          _ = try file.tryLock(.waiting, .shared)
-          SystemClock.sleep(nanoseconds: 2_000_000)
+          claim.release()
         }
-        file.unlock(.waiting)
-        if hasLock, try disk.identity(of: path) == file.identity || isMutant("skip-inode-check") { return (file, claim) }
       } catch {
         file.close()
-        claim.release()
-        throw (error as? StoreError) ?? .disk(error as! DiskFailure)
+        throw StoreError(diskOrStore: error)
       }
       file.close()
-      claim.release()
+    }
+  }
+
+  /// Waits for a file's lock, in this process as in others: says so in the file, or threads that always write would never leave it.
+  /// Nil where the file has lost its name, so that its lock must not hold us up.
+  private static func waitForLock(
+    of file: any DiskFile, _ path: String, _ start: UInt64, disk: any Disk, options: StoreOptions
+  ) throws -> WriterClaim? {
+    let isKept = !options.locksPerTransaction
+    var saysSo = false
+    defer { if saysSo { file.unlock(.waiting) } }
+    var pause: UInt64 = 50_000
+    while true {
+      if let claim = WriterClaim(file.identity) {
+        do {
+          if try file.tryLock(.writer, .exclusive) || isMutant("ignore-file-lock") {
+            if isKept { claim.keep() }
+            return claim
+          }
+        } catch {
+          claim.release()
+          throw error
+        }
+        claim.release()
+      } else if isKept, WriterClaim.isKept(file.identity) {
+        throw StoreError.alreadyOpen(path: path)
+      }
+      if SystemClock.nanoseconds(since: start) >= options.lockTimeoutNanoseconds {
+        throw WriterClaim.isKept(file.identity) ? StoreError.alreadyOpen(path: path) : .locked(path: path)
+      }
+      try options.endRequests?.check()
+      if let named = try disk.identity(of: path), named != file.identity { return nil }
+      if !saysSo { saysSo = try file.tryLock(.waiting, .shared) }
+      SystemClock.sleep(nanoseconds: pause)
+      pause = min(pause + pause / 4, 2_000_000)
     }
   }
 

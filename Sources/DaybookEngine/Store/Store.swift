@@ -117,7 +117,8 @@ import Synchronization
     number = slots.kept.nextNumber()
     self.options = options
     if case .corrupt(let lost) = plan.ending { self.lost = lost } else { lost = nil }
-    fileLock = FileLock(file, disk: disk, path: path, turn: turn, isHeld: !options.isReadOnly)
+    fileLock = FileLock(
+      file, disk: disk, path: path, turn: turn, isKept: !options.locksPerTransaction, isHeld: !options.isReadOnly)
     log = LogWriter(
       path: path, salt: header.salt, file: file, backgroundFile: backgroundFile, source: source,
       options: options, turn: turn, fileLock: fileLock, plan: plan)
