@@ -62,4 +62,29 @@ struct CopyOnWriteTests {
     try database.expectClean()
     try database.close()
   }
+
+  @Test("what a killed compaction has left is removed before the open needs room", arguments: [false, true])
+  func leftover(copiesOnWrite: Bool) throws {
+    let disk = SimulatedDisk(seed: 1)
+    let database = try Database.open(on: disk)
+    for number in 0..<40 { try database.put("r\(number)", ["k": .bytes(Data(count: 3_000))]) }
+    let image = Locked<SimulatedDisk?>(nil)
+    disk.observe { (_) throws(DiskFailure) in
+      guard (disk.bytes(of: "test.daybook.compacted")?.count ?? 0) > 80_000 else { return }
+      let killed = disk.afterKill()
+      image.withLock { $0 = $0 ?? killed }
+    }
+    try database.compact()
+    disk.observe(nil)
+    let killed = try #require(image.withLock { $0 })
+    if copiesOnWrite { killed.copyOnWrite() }
+    killed.freeByteCount = 0
+    let found = try Database.open(on: killed, seed: 2)
+    #expect(killed.bytes(of: "test.daybook.compacted") == nil)
+    #expect(try found.recordCount(in: .default) == 40)
+    try found.write { try $0.delete(Record.ID("r1")) }
+    try found.expectClean()
+    try found.close()
+    try database.close()
+  }
 }
