@@ -29,7 +29,7 @@ public struct RecordEncoder: Sendable {
   /// know stay as they are when the value has system fields, or when the record is saved with ``SavePolicy/changedKeys``.
   /// - Throws: with the path to what could not be encoded; `tooLarge` for fields and records beyond the limits; `ruleWithoutKey` for a
   ///   rule of the type whose key no property has, or that is for the name; `invalidIdentity` for a value that has another name than its system fields say;
-  ///   `unsupportedValue` for an object whose own class encrypts what `T` reads in plain, or stores in plain what a superclass encrypts.
+  ///   `unsupportedValue` for an object whose own class encrypts what `T` reads in plain, or whose rules forget what a superclass encrypts.
   public func encode<T: RecordEncodable>(_ value: T) throws(RecordCodingError) -> Record {
     try encoded(value).record
   }
@@ -79,14 +79,12 @@ public struct RecordEncoder: Sendable {
     if !rules.isEmpty, own != T.self { try SuperclassCheck.check(value, as: T.self, options) }
     let scope = EncodingScope(
       fields, options, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
+    try InheritedRules.check(own, scope.rules)
     let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)
     if !rules.isEmpty, memory.map({ !$0.areKnownToHaveKeys }) ?? true {
       scope.ruleCheck = try RuleCheck(RuleCheck.checked(rules), recordType: T.recordType, recordNameKey: own.recordNameKey)
     }
-    do {
-      try scope.encode(value)
-      try InheritedRules(value, scope)?.check(scope)
-    } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
+    do { try scope.encode(value) } catch { throw RecordCodingError(error, in: scope.failurePath ?? []) }
     if scope.areRulesComplete { memory?.haveKeys() }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,

@@ -52,9 +52,11 @@ enum TypeMemory {
   private static let withoutInheritance = RememberedTypes()
 
   /// No superclass of the type encrypts anything.
-  static func inheritsNoSecrets<T>(_ type: T.Type) { withoutInheritance.insert(type) }
+  static func inheritsNoSecrets(_ type: Any.Type) { withoutInheritance.insert(UInt(bitPattern: ObjectIdentifier(type))) }
 
-  static func isKnownToInheritNoSecrets<T>(_ type: T.Type) -> Bool { withoutInheritance.contains(type) }
+  static func isKnownToInheritNoSecrets(_ type: Any.Type) -> Bool {
+    withoutInheritance.contains(UInt(bitPattern: ObjectIdentifier(type)))
+  }
 
   // MARK: enums
 

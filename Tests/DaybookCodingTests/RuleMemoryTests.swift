@@ -122,11 +122,70 @@ struct RuleMemoryTests {
     override class var fieldRules: [String: FieldRule] { [key: .encrypted, "super": .encrypted] }
   }
 
-  /// Does without what its superclass encodes.
+  /// Does without what its superclass encodes, and says so.
   final class Alone: Forgetful {
+    override class var fieldRules: [String: FieldRule] { [key: .encrypted, "super": .ignored] }
     override func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CatKeys.self)
       try container.encode(chip, forKey: .chip)
+    }
+  }
+
+  /// Encodes its superclass under a key that only it knows.
+  final class Elsewhere: Forgetful {
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CatKeys.self)
+      try coding(container.superEncoder(forKey: .chip))
+    }
+  }
+
+  /// Tells mirrors what it wants to.
+  class Quiet: Animal, CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: [], ancestorRepresentation: .suppressed) }
+  }
+
+  final class Loud: Quiet {
+    override class var fieldRules: [String: FieldRule] { [:] }
+    override init() {
+      super.init()
+      name = "SECRET"
+    }
+    required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
+  }
+
+  class Owner: RecordCodable {
+    struct Home: Codable { var street = "SECRET" }
+    enum Keys: String, CodingKey { case home }
+    var recordName: String { "o" }
+    var home = Home()
+    class var recordType: String { "Owner" }
+    class var fieldRules: [String: FieldRule] { ["home": .encrypted] }
+    init() {}
+    required init(from decoder: any Decoder) throws {}
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(home, forKey: .home)
+    }
+  }
+
+  final class Tenant: Owner {
+    override class var fieldRules: [String: FieldRule] { ["home": .flattened] }
+  }
+
+  struct Stable: RecordCodable {
+    var recordName = "s"
+    var animal: Animal
+    var animals: [Animal] = []
+  }
+
+  struct InItsPlace: RecordCodable {
+    var recordName: String { "i" }
+    var animal: Animal
+    init(animal: Animal) { self.animal = animal }
+    init(from decoder: any Decoder) throws { animal = try decoder.singleValueContainer().decode(Animal.self) }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(animal)
     }
   }
 
@@ -136,16 +195,21 @@ struct RuleMemoryTests {
     flat.nested = .flattened
     for options in [RecordCodingOptions(), flat] {
       let encoder = RecordEncoder(options: options)
-      let ways: [(Animal, [String])] = [
-        (Forgetful(), ["name"]), (Apart(), options.isFlattened ? ["super", "name"] : ["super"]),
-      ]
-      for (animal, path) in ways + ways {
+      for animal in [Forgetful(), Apart(), Elsewhere(), Loud(), Forgetful(), Loud()] as [Animal] {
         let error = #expect(throws: RecordCodingError.self) { try encoder.encode(animal) }
-        #expect(error?.code == .unsupportedValue && error?.path == path && error?.facts.key == "name")
+        #expect(error?.code == .unsupportedValue && error?.path == ["name"] && error?.facts.key == "name")
         let onto = try Record(type: "Animal", id: Record.ID("a"))
         #expect(throws: RecordCodingError.self) { try encoder.encode(animal, onto: onto) }
         #expect(throws: RecordCodingError.self) { try encoder.encodeGraph(animal) }
+        // Within another value nothing of it would be encrypted.
+        #expect(throws: RecordCodingError.self) { try encoder.encode(Stable(animal: animal)) }
+        #expect(throws: RecordCodingError.self) { try encoder.encode(InItsPlace(animal: animal)) }
+        var stable = Stable(animal: Animal())
+        stable.animals = [animal]
+        #expect(throws: RecordCodingError.self) { try encoder.encode(stable) }
       }
+      let error = #expect(throws: RecordCodingError.self) { try encoder.encode(Tenant()) }
+      #expect(error?.path == ["home"])
       for animal in [Alone(), Dog()] as [Animal] { #expect(try !hasSecret(encoder.encode(animal))) }
     }
     #expect(try !hasSecret(RecordEncoder().encode(Careful())))

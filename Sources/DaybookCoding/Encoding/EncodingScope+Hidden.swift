@@ -9,8 +9,9 @@ extension EncodingScope {
     let type: Any.Type = Swift.type(of: value)
     if TypeMemory.isKnownToBeNoRecord(type) { return }
     guard let record = type as? any RecordEncodable.Type else { return TypeMemory.isNoRecord(type) }
-    for (key, rule) in record.fieldRules {
-      guard case .encrypted = rule, !isHidden(key, below: step) else { continue }
+    var secrets = InheritedRules.secrets(above: record)
+    for case (let key, .encrypted) in record.fieldRules { secrets.insert(key) }
+    for key in secrets.sorted() where !isHidden(key, below: step) {
       throw RecordCodingError(
         .unsupportedValue,
         isInPlace

@@ -1,56 +1,43 @@
 import Daybook
 
-/// Refuses an object whose superclass encrypts a property that the rules of its own class forget: it would be stored in plain.
+/// What the superclasses of an object encrypt in records of their own.
 ///
-/// `fieldRules` of a class take the place of those of its superclass. What superclasses encrypt in records of their own has to be
-/// encrypted or left out here, too: by a rule for the key, or for `super` where the superclass encodes there. Asked after the value was
-/// encoded, because a class may do without what its superclass encodes.
-struct InheritedRules {
-  /// The keys that superclasses encrypt and the object's own class does not, each as the names on the way to it.
-  private let forgotten: [[String]]
+/// `fieldRules` of a class take the place of those of its superclass. One that forgets what the superclass encrypts would store it in
+/// plain, wherever its code encodes the superclass: so it is refused by its rules, whatever is encoded. The rules of a class that does
+/// without say so: `"super": .ignored`.
+enum InheritedRules {
+  /// Refuses an object whose rules neither encrypt nor leave out what superclasses encrypt.
+  /// - Parameter rules: of the object's own class, and of the options.
+  static func check(_ own: any RecordEncodable.Type, _ rules: [String: FieldRule]) throws(RecordCodingError) {
+    if TypeMemory.isKnownToInheritNoSecrets(own) { return }
+    let secrets = secrets(above: own)
+    if secrets.isEmpty { return TypeMemory.inheritsNoSecrets(own) }
+    if SuperclassCheck.isHidden([PlainKey.superKey.stringValue], rules) { return }
+    for key in secrets.sorted() where !SuperclassCheck.isHidden(key.split(separator: ".").map { String($0) }, rules) {
+      throw RecordCodingError(
+        .unsupportedValue,
+        "The superclass encrypts this property, and the fieldRules of the object's own class do not: they need the rule, too, or one for super.",
+        path: [key], facts: .init(recordType: own.recordType, key: key))
+    }
+  }
 
-  /// Nil where there is nothing to look for. Types without such superclasses are remembered.
-  init?(_ value: some RecordEncodable, _ scope: EncodingScope) {
-    let own = type(of: value)
-    if TypeMemory.isKnownToInheritNoSecrets(own) { return nil }
+  /// The keys that superclasses of a type encrypt.
+  static func secrets(above type: any RecordEncodable.Type) -> Set<String> {
     var secrets: Set<String> = []
-    var level = own is AnyClass ? Mirror(reflecting: value).superclassMirror : nil
-    while let above = level {
-      for (key, rule) in (above.subjectType as? any RecordEncodable.Type)?.fieldRules ?? [:] {
+    var level: AnyClass? = type as? AnyClass
+    while let own = level, let above = superclass(of: own) {
+      for (key, rule) in (above as? any RecordEncodable.Type)?.fieldRules ?? [:] {
         if case .encrypted = rule { secrets.insert(key) }
       }
-      level = above.superclassMirror
+      level = above
     }
-    if secrets.isEmpty { TypeMemory.inheritsNoSecrets(own) }
-    forgotten = secrets.sorted().map { $0.split(separator: ".").map { String($0) } }.filter {
-      !SuperclassCheck.isHidden($0, scope.rules)
-    }
-    if forgotten.isEmpty { return nil }
+    return secrets
   }
 
-  /// - Throws: `unsupportedValue` with the path of the first that has got a plain field.
-  func check(_ scope: EncodingScope) throws {
-    for path in forgotten {
-      for way in [path, [PlainKey.superKey.stringValue] + path] where !SuperclassCheck.isHidden(way, scope.rules) {
-        let plain = way.indices.first { isPlain(way[...$0], isWhole: $0 == way.count - 1, scope) }
-        guard let plain else { continue }
-        throw RecordCodingError(
-          .unsupportedValue,
-          "The superclass encrypts this property, and the object's own class would store it in plain: its fieldRules need the rule, too, or one for super.",
-          path: Array(way[...plain]), facts: .init(key: path.joined(separator: ".")))
-      }
-    }
-  }
-
-  /// Whether the value on the way has a plain field, in which everything below it is.
-  private func isPlain(_ way: ArraySlice<String>, isWhole: Bool, _ scope: EncodingScope) -> Bool {
-    let field = way.map { scope.options.spelling(of: PlainKey(stringValue: $0)) }.joined(separator: "_")
-    if scope.fields.keepsEqualValues, !scope.named.contains(field), scope.owners[field] == nil { return false }
-    switch scope.fields.record[field] as Record.Value? {
-    case nil: return false
-    // The mark of a flattened value, or nothing that another is in.
-    case .int?: return isWhole
-    default: return true
-    }
+  /// A mirror would tell what the class wants it to (`CustomReflectable`).
+  private static func superclass(of type: AnyClass) -> AnyClass? {
+    // Safe: a class is the address of what the runtime knows of it, which has the superclass as its second word, or 0. That is part of
+    // the ABI (TargetAnyClassMetadata in Swift's sources).
+    unsafe unsafeBitCast(unsafeBitCast(type, to: UnsafePointer<UInt>.self)[1], to: AnyClass?.self)
   }
 }
