@@ -30,13 +30,12 @@ final class KeyProbe: Decoder {
     probe(type, userInfo).map { $0.found.isEmpty && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
   }
 
-  /// The keys of each form of a type that tries one value after the other; empty where it has one. Nil is a form that may have any: an
-  /// object has keys of its superclasses.
-  static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [(any CodingKey.Type)?] {
+  /// The keys of each form of a type that tries one value after the other; empty where it has one. What an object may have is not known,
+  /// and not among them.
+  static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [any CodingKey.Type] {
     guard let type, !(type is AnyClass), !(userInfo.isEmpty && TypeMemory.isKnownToHaveOneForm(type)) else { return [] }
-    if let probe = probe(type, userInfo) {
-      if probe.mayHaveOthers, !probe.found.isEmpty { return [nil] }
-      if probe.found.count > 1 { return probe.found }
+    if let probe = probe(type, userInfo), probe.found.count > 1 || probe.mayHaveOthers && !probe.found.isEmpty {
+      return probe.found
     }
     // What a type tries may depend on it.
     if userInfo.isEmpty { TypeMemory.hasOneForm(type) }

@@ -142,6 +142,27 @@ struct ExpectedOrderTests {
     shelf.digest = Data(count: 1500)
     shelf.title = String(repeating: "t", count: 1500)
     #expect(path(shelf, options) == [])
+    // Of numbers, too, there may be too many.
+    options.limits.recordByteCount = 200
+    #expect(throws: RecordCodingError.self) {
+      try RecordEncoder(options: options).encode(Sheet(cells: (0..<100).map { ("c\($0)", $0) }))
+    }
+  }
+
+  private struct Sheet: RecordEncodable {
+    static let recordType = "Sheet"
+    var recordName: String { "s" }
+    var cells: [(String, Int)]
+    private struct Name: CodingKey {
+      var stringValue: String
+      var intValue: Int? { nil }
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Name.self)
+      for (key, value) in cells { try container.encode(value, forKey: Name(stringValue: key)) }
+    }
   }
 
   @Test("a value that was given another name is refused, also under a key of twelve bytes")

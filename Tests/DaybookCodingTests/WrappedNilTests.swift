@@ -240,6 +240,12 @@ struct WrappedNilTests {
       try database.save(Parcel(thing: thing), options: flat)
       #expect(try database.fetch(Parcel.self, "t", options: flat)?.thing == thing)
     }
+    // What a newer version has there stays.
+    try database.update(Record.ID("t")) { $0["thing_color"] = "of a newer version" }
+    for thing in things {
+      try database.update(Parcel.self, "t", options: flat) { $0.thing = thing }
+      #expect(try database.record(Record.ID("t"))?["thing_color"] == "of a newer version")
+    }
   }
 
   private struct Room: Codable, Equatable {

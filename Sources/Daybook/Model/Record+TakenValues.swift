@@ -29,4 +29,7 @@ extension Record {
   package mutating func takes(_ texts: [String], forKey key: String) -> Bool {
     takesNext(.strings(texts), .strings, forKey: key)
   }
+
+  /// Not below the number of fields.
+  package var fieldCountLimit: Int { body.fieldCount + (draft?.mostCount ?? 0) }
 }

@@ -121,6 +121,9 @@ import DaybookEngine
 
   // MARK: keys in the order that is expected
 
+  /// Not below the number of keys that were set.
+  var mostCount: Int { count &+ next }
+
   /// Whether there is something to save.
   var isEmpty: Bool { count == 0 && next == 0 }
 

@@ -7,6 +7,7 @@ extension ReadView {
   func extreme(
     of key: String, for query: Query, isFirst: Bool, _ stop: QueryStop?
   ) throws(DatabaseError) -> Record.Value? {
+    try query.check()
     let field = Query.Field(key).whole
     var query = query
     query.sort = [Query.Sort(field, ascending: isFirst)]
@@ -92,6 +93,7 @@ extension ReadView {
   func distinctValues(
     of key: String, for query: Query, _ stop: QueryStop?
   ) throws(DatabaseError) -> [Query.ValueCount] {
+    try query.check()
     let field = Query.Field(key).whole
     var query = query
     query.sort = []

@@ -66,6 +66,9 @@ final class EncodingScope: CodingScope {
     isPlainlyWritten = isPlain && options.isPlain && !mayCollide && !fields.keepsEqualValues
   }
 
+  /// Of a key, a number, and what a body has for each field.
+  private static let mostByteCountOfKey = 272
+
   /// Encodes the whole value; afterwards `fields` has its record.
   func encode(_ value: some Encodable) throws {
     try value.encode(to: FieldsEncoder(scope: self, above: nil))
@@ -83,7 +86,9 @@ final class EncodingScope: CodingScope {
     if let fault { throw fault }
     if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
     if flattened != nil { try finishFlattened() }
-    if byteCount > options.limits.recordByteCount / 2 { try checkSize() }
+    // Numbers and keys were not counted.
+    let most = byteCount.addingReportingOverflow(fields.record.fieldCountLimit * Self.mostByteCountOfKey).partialValue
+    if most > options.limits.recordByteCount / 2 { try checkSize() }
   }
 
   /// The value encodes an enum in its place.

@@ -108,6 +108,18 @@ struct QueryValueTests {
     }
   }
 
+  @Test("a limit below one is refused, as everywhere")
+  func limits() throws {
+    let database = try Database.inMemory()
+    for limit in [0, -1, .min] {
+      var query = Query("Film")
+      query.limit = limit
+      #expect(failure { _ = try database.distinctValues(of: "n", for: query) }?.code == .invalidArguments)
+      #expect(failure { _ = try database.minimum(of: "n", for: query) }?.code == .invalidArguments)
+      #expect(failure { _ = try database.count(query) }?.code == .invalidArguments)
+    }
+  }
+
   @Test("values come from an index alone: no record is read, as many as there are")
   func indexOnly() throws {
     let disk = SimulatedDisk(seed: 1)
