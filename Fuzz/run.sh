@@ -11,7 +11,7 @@
 # Starts from corpus/TARGET and failures/TARGET. New inputs stay in a temporary directory. What is found is saved in
 # failures/TARGET. The last line says what was done; the exit status is 1 when something was found.
 #
-# DAYBOOK_FUZZ_OPTIONS goes to libFuzzer, for instance "-seed=1".
+# DAYBOOK_FUZZ_OPTIONS goes to libFuzzer, for instance "-seed=1". With DAYBOOK_FUZZERS=built nothing is built before.
 set -uo pipefail
 origin=$PWD
 cd "$(dirname "$0")" || exit 2
@@ -44,6 +44,7 @@ program() { echo ".build/release/Fuzz$(tr '[:lower:]' '[:upper:]' <<<"${1:0:1}")
 # An object counts as made where the code is the same before it is optimised, whatever the optimiser has been told: when the flags
 # change, everything is built again.
 build() {
+  [ "${DAYBOOK_FUZZERS:-}" != built ] || return 0
   local log target flags=(
     --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library
     -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table
