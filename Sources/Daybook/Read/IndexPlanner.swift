@@ -54,12 +54,17 @@ struct IndexPlanner {
       }
       return IndexRange.union(all)
     case .and(let parts):
-      var result: [IndexRange]?
+      var all: [[IndexRange]] = []
       for part in parts {
         guard let some = ranges(for: part) else { continue }
         // Of a list one element may pass the one part, and another the other.
-        result = result.map { isSingle ? IndexRange.intersection($0, some) : $0 } ?? some
+        if !isSingle { return some }
+        all.append(some)
       }
+      // The fewest first: what is left is walked over once for each part.
+      all.sort { $0.count < $1.count }
+      guard var result = all.first else { return nil }
+      for some in all.dropFirst() { result = IndexRange.intersection(result, some) }
       return result
     }
   }

@@ -108,6 +108,19 @@ struct QueryValueTests {
     }
   }
 
+  @Test("a long list beside thousands of other conditions took the product of both to plan")
+  func longPlan() throws {
+    let database = try Database.inMemory()
+    try database.write { transaction in
+      for number in 0..<10 { try transaction.save(Record.fresh("r\(number)", ["n": .int(Int64(number * 1000))])) }
+    }
+    let type = try #require(try database.record(Record.ID("r0"))).type
+    try database.setIndex(.queryable, on: "n", ofType: type)
+    let others = (0..<2000).map { Query.Field("n") >= -$0 }
+    let predicate = others.reduce(Query.Field("n").isIn((0..<8000).map { Int64($0) })) { $0 && $1 }
+    #expect(try database.count(Query(type, where: predicate)) == 8)
+  }
+
   @Test("a limit below one is refused, as everywhere")
   func limits() throws {
     let database = try Database.inMemory()
