@@ -9,6 +9,8 @@ struct CandidateNames {
   private let keys = KeyList()
   /// Which of the keys, in the order of names; nil for all, as they are.
   private var order: [Int]?
+  /// They are the entries of one word or value, whose names ascend.
+  private var isOfOneValue = false
 
   init() {}
 
@@ -41,6 +43,7 @@ struct CandidateNames {
       }
     }
     if keys.count > limit { return nil }
+    isOfOneValue = ranges.count == 1 && ranges[0].nameOffset != nil
   }
 
   private func gather(_ range: IndexRange, _ cursor: inout Cursor, limit: Int, _ raw: KeyList) throws(PageFault) -> Bool {
@@ -71,11 +74,14 @@ struct CandidateNames {
   @inline(__always)
   func name(_ index: Int) -> ByteView { keys[order.map { $0[index] } ?? index] }
 
+  /// Looks for some of them in a tree by name.
+  func find(
+    _ range: Range<Int>, in root: TreeRoot, _ reader: TreeReader, _ group: inout LookupGroup
+  ) throws(PageFault) { try group.find(keys, order, range, in: root, reader) }
+
   /// Puts the names into their order, each once.
   mutating func arrange() {
-    var isAscending = true
-    for index in 0..<count where index > 0 && isAscending { isAscending = compareKeys(name(index - 1), name(index)) < 0 }
-    if isAscending { return }
+    if isOfOneValue || order != nil || keys.isAscending { return }
     var kept: [Int] = []
     for index in (0..<keys.count).sorted(by: { compareKeys(keys[$0], keys[$1]) < 0 }) {
       if let last = kept.last, compareKeys(keys[last], keys[index]) == 0 { continue }
@@ -85,17 +91,7 @@ struct CandidateNames {
   }
 
   /// Drops the names that are not among others. Both are in their order.
-  mutating func keep(in others: CandidateNames) {
-    var kept: [Int] = []
-    var (own, other) = (0, 0)
-    while own < count, other < others.count {
-      let order = compareKeys(name(own), others.name(other))
-      if order == 0 { kept.append(self.order.map { $0[own] } ?? own) }
-      if order <= 0 { own += 1 }
-      if order >= 0 { other += 1 }
-    }
-    order = kept
-  }
+  mutating func keep(in others: CandidateNames) { order = keys.places(order, in: others.keys, others.order) }
 }
 
 extension IndexRange {

@@ -188,6 +188,7 @@ struct QueryScan: ~Copyable {
     if hasCandidates { return }
     hasCandidates = true
     var entries: [RecordEntry] = []
+    var group = LookupGroup()
     for index in zone + 1..<max(zone + 1, zones.count) {
       let names = try candidateNames(index)
       let first = index == zone + 1 ? start : (0, 0)
@@ -195,9 +196,9 @@ struct QueryScan: ~Copyable {
       candidates.reserveCapacity(begin + names.count)
       var next = 0
       while next < names.count {
-        let end = min(next + ReadView.lookupCount, names.count)
+        let end = min(next + LookupGroup.largestCount, names.count)
         entries.removeAll(keepingCapacity: true)
-        try view.appendEntries(of: names, next..<end, in: trees[index], to: &entries)
+        try view.appendEntries(of: names, next..<end, in: trees[index], &group, to: &entries)
         for entry in entries where (entry.sequence, entry.ordinal) >= first {
           candidates.append(Candidate(zone: index, entry: entry))
         }

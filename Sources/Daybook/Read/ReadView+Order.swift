@@ -11,21 +11,17 @@ extension ReadView {
     var last: RecordBody?
   }
 
-  /// So many records are looked up at once: enough for the processor to wait for several at a time (row: query-range-50).
-  static let lookupCount = 16
-
   /// Appends the entries by name of some names, as keys, that an index has.
+  /// - Parameter range: which of them, no more than a group has.
   func appendEntries(
-    of names: CandidateNames, _ range: Range<Int>, in zone: ZoneTrees, to entries: inout [RecordEntry]
+    of names: CandidateNames, _ range: Range<Int>, in zone: ZoneTrees, _ group: inout LookupGroup,
+    to entries: inout [RecordEntry]
   ) throws(DatabaseError) {
     let reader = reader
-    var leaves: [TreeReader.LeafReference] = []
-    leaves.reserveCapacity(range.count)
     do throws(PageFault) {
-      for index in range { leaves.append(try reader.leaf(of: names.name(index), in: zone.byName)) }
+      try names.find(range, in: zone.byName, reader, &group)
       for index in range {
-        guard let value = try reader.value(names.name(index), on: leaves[index - range.lowerBound]),
-          let entry = RecordEntry(value)
+        guard let value = try group.value(index - range.lowerBound, names.name(index), reader), let entry = RecordEntry(value)
         else { throw reader.fault(in: zone.indexes) }
         entries.append(entry)
       }
@@ -54,6 +50,7 @@ extension ReadView {
     var part = OrderedPart()
     part.records.reserveCapacity(min(limit, 1024))
     let names = CandidateNames()
+    var group = LookupGroup()
     var entries: [RecordEntry] = []
     var visited: UInt64 = 0
     // No more bytes than the log has can be read as records of one walk; in a forged file they may.
@@ -63,13 +60,14 @@ extension ReadView {
       database.options.prefersIndexes || twice.overflow ? .max : max(twice.partialValue, choice.count / IndexChoice.lookupCost)
     while true {
       names.removeAll()
-      let wanted = min(ReadView.lookupCount, limit - part.records.count) + (isCutAsked ? 1 : 0)
+      let left = min(LookupGroup.largestCount, limit - part.records.count)
+      let wanted = min(LookupGroup.largestCount, left + (isCutAsked ? 1 : 0))
       do throws(PageFault) {
         while names.count < wanted, let name = try walk.next() { names.append(name) }
       } catch { throw failure(error) }
       if names.count == 0 { return walk.isLost ? nil : part }
       entries.removeAll(keepingCapacity: true)
-      try appendEntries(of: names, 0..<names.count, in: trees, to: &entries)
+      try appendEntries(of: names, 0..<names.count, in: trees, &group, to: &entries)
       for entry in entries { reader.touch(entry.place) }
       for entry in entries {
         visited += 1
@@ -104,11 +102,12 @@ struct BodyReading {
   private let store: Store
   private var batch: RecordBodyBatch
 
-  init(_ view: ReadView) {
+  /// - Parameter count: how many bodies will be read; nil when that is unknown.
+  init(_ view: ReadView, count: Int? = nil) {
     self.view = view
     store = view.store
     if case .pin(let pin) = view.source { end = pin.end } else { end = nil }
-    batch = RecordBodyBatch(count: nil, view.store.records.shapes.table, services: view.services)
+    batch = RecordBodyBatch(count: count, view.store.records.shapes.table, services: view.services)
   }
 
   /// The body at a place of the log. Without a copy of the view's pin, whose references would be counted for each record.
@@ -127,6 +126,14 @@ struct BodyReading {
     do throws(StoreError) {
       return try batch.read(place, from: store, end: end, passing: &filter)
     } catch { throw view.failure(error) }
+  }
+
+  /// The body that the entry of a record leads to; one of another record is thrown about.
+  @inline(__always)
+  mutating func read(_ id: Record.ID, at place: Place) throws(DatabaseError) -> RecordBody {
+    let body = try read(place)
+    guard body.isOf(id) else { throw view.misplaced(place, id.zone, id.name) }
+    return body
   }
 
   /// Takes back the room of the body that was read last, and is not kept.

@@ -29,29 +29,4 @@ extension ReadView {
   func recordTypes(in id: Zone.ID) throws(DatabaseError) -> [(type: String, count: Int)] {
     try types(in: try existingZone(id)).map { ($0.type, Int(clamping: $0.count)) }
   }
-  /// Each record with a result: `unknownItem` or `zoneNotFound` where there is none.
-  func results(
-    for ids: [Record.ID], desiredKeys: [String]?
-  ) throws(DatabaseError) -> [Record.ID: Result<Record, DatabaseError>] {
-    let limit = database.options.limits.itemsPerRequest
-    guard ids.count <= limit else {
-      throw DatabaseError(
-        .limitExceeded, "A request has too many records; divide it.", facts: .init(size: ids.count, limit: limit))
-    }
-    var result: [Record.ID: Result<Record, DatabaseError>] = [:]
-    for id in ids {
-      guard let zone = try zone(id.zone) else {
-        result[id] = .failure(try missingZone(id.zone).adding { $0.name = id.name })
-        continue
-      }
-      guard let entry = try entry(id.name, in: zone) else {
-        result[id] = .failure(.init(.unknownItem, facts: .init(zone: id.zone, name: id.name)))
-        continue
-      }
-      do throws(DatabaseError) {
-        result[id] = .success(Record(body: try body(of: id, at: entry.place), desiredKeys: desiredKeys))
-      } catch { result[id] = .failure(error) }
-    }
-    return result
-  }
 }

@@ -250,15 +250,6 @@ import DaybookEngine
     return Record(stored: try body(of: id, at: entry.place))
   }
 
-  func records(_ ids: [Record.ID], desiredKeys: [String]?) throws(DatabaseError) -> [Record.ID: Record] {
-    var result: [Record.ID: Record] = [:]
-    for id in ids {
-      guard let zone = try zone(id.zone), let entry = try entry(id.name, in: zone) else { continue }
-      result[id] = Record(body: try body(of: id, at: entry.place), desiredKeys: desiredKeys)
-    }
-    return result
-  }
-
   /// Where the log of this version ends. Bodies do not overlap, so no more bytes than this can be read as records of one
   /// page; in a forged file they may, and lead a small file to huge answers.
   var logEnd: UInt64 {

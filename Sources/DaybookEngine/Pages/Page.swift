@@ -144,6 +144,34 @@ import Synchronization
       .load(ordering: .relaxed)
   }
 
+  /// Loads the header and the prefix.
+  @inline(__always)
+  func touchEnds() {
+    // Safe: inside the page; atomic, as above.
+    _ = unsafe base.assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
+    _ = unsafe (base + (Page.byteCount - 64)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
+      .load(ordering: .relaxed)
+  }
+
+  /// Loads the beginning of a cell.
+  @inline(__always)
+  func touchCell(_ index: Int) {
+    // Safe: a cell begins inside the page, and the word that its first byte is in ends there, too.
+    _ = unsafe (base + (Page.cellOffset(slot(index)) & ~7)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
+      .load(ordering: .relaxed)
+  }
+
+  /// Loads the whole page, all lines at once: for a walk over many of its cells (row: query-tokens).
+  @inline(__always)
+  func touchCells() {
+    var offset = 0
+    while offset < Page.byteCount {
+      // Safe: inside the page; atomic, as above.
+      _ = unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
+      offset &+= 64
+    }
+  }
+
   /// The first cell whose key is not below `key`, and whether it is equal to it.
   @inline(__always)
   func search(_ key: ByteView) -> (index: Int, isFound: Bool) { find(key) }
@@ -159,16 +187,8 @@ import Synchronization
       suffix = unsafe ByteView(key.base + prefixLength, count: key.count &- prefixLength)
     }
     let wanted = keyHead(suffix)
-    var lower = 0
-    var length = cellCount
-    // A binary search on heads without branches: the compiler makes this a conditional move (row: get hit).
-    while length > 1 {
-      let half = length &>> 1
-      lower &+= head(lower &+ half &- 1) < wanted ? half : 0
-      length &-= half
-    }
     let count = cellCount
-    if lower < count && head(lower) < wanted { lower &+= 1 }
+    var lower = firstCell(notBelow: wanted, among: count)
     if lower >= count || head(lower) != wanted { return (lower, false) }
     // Equal heads: compare whole suffixes, by binary search inside the run.
     var upper = count
@@ -181,9 +201,24 @@ import Synchronization
     return (lower, false)
   }
 
+  /// The first cell whose head is not below one.
+  @_transparent
+  private func firstCell(notBelow wanted: UInt32, among count: Int) -> Int {
+    var lower = 0
+    var length = count
+    // A binary search on heads without branches: the compiler makes this a conditional move (row: get hit).
+    while length > 1 {
+      let half = length &>> 1
+      lower &+= head(lower &+ half &- 1) < wanted ? half : 0
+      length &-= half
+    }
+    if lower < count && head(lower) < wanted { lower &+= 1 }
+    return lower
+  }
+
   /// Zero when `key` starts with the page's prefix, else the order of `key` against all keys of the page.
   @_transparent
-  private func comparePrefix(_ key: ByteView, _ prefixLength: Int) -> Int {
+  func comparePrefix(_ key: ByteView, _ prefixLength: Int) -> Int {
     let start = Page.byteCount &- prefixLength
     let shared = min(prefixLength, key.count)
     var offset = 0

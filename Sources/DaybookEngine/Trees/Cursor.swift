@@ -151,6 +151,8 @@ package struct Cursor {
   }
 
   private static let touchGroup = 16
+  /// Fewer cells are read one after the other.
+  private static let fewCells = 32
 
   @inline(never)
   private mutating func touchGroup(_ isPacked: Bool) {
@@ -231,6 +233,7 @@ package struct Cursor {
     while true {
       let end = max(index, leaf.search(upper).index)
       let last = min(end, index &+ room)
+      if last &- index > Cursor.fewCells { leaf.touchCells() }
       keys.append(index..<last, of: leaf, dropping: dropCount)
       room &-= last &- index
       index = last

@@ -40,10 +40,31 @@
     let kept = prefix.dropFirst(start)
     for index in cells {
       let suffix = leaf.suffix(index)
-      bytes.append(kept)
-      bytes.append(suffix.dropFirst(min(dropCount &- start, suffix.count)))
+      if kept.count > 0 { bytes.append(kept) }
+      append(suffix.dropFirst(min(dropCount &- start, suffix.count)), below: leaf)
       end()
     }
+  }
+
+  /// Appends bytes of a page, short ones word by word: a call for each key would cost more than its bytes (row: query-tokens).
+  @inline(__always)
+  private func append(_ suffix: ByteView, below page: Page) {
+    let end = unsafe UnsafeRawPointer(page.base) + Page.byteCount
+    bytes.reserve(suffix.count &+ 8)
+    let (target, _, count) = unsafe bytes.extent
+    if suffix.count <= 64, unsafe suffix.base + ((suffix.count &+ 7) & ~7) <= end {
+      var offset = 0
+      while offset < suffix.count {
+        // Safe: whole words of the suffix end within the page, and those that are written within what was reserved.
+        unsafe (target + (count &+ offset)).storeBytes(
+          of: suffix.base.loadUnaligned(fromByteOffset: offset, as: UInt64.self), as: UInt64.self)
+        offset &+= 8
+      }
+    } else {
+      // Safe: reserved.
+      unsafe (target + count).copyMemory(from: suffix.base, byteCount: suffix.count)
+    }
+    bytes.setCount(count &+ suffix.count)
   }
 
   @inline(__always)
@@ -51,5 +72,33 @@
     precondition(bytes.count <= Int(UInt32.max), "a list of keys has less than 4 GB")
     ends.append(uint32: UInt32(truncatingIfNeeded: bytes.count))
     count &+= 1
+  }
+}
+
+extension KeyList {
+  /// Whether each key is above the one in front of it.
+  package var isAscending: Bool {
+    if count < 2 { return true }
+    for index in 1..<count where compareKeys(self[index &- 1], self[index]) >= 0 { return false }
+    return true
+  }
+
+  /// The places of the keys that another list has as well.
+  /// - Parameters:
+  ///   - own: the places of keys that ascend; nil for all, which then do.
+  ///   - others: the same, of the other list.
+  package func places(_ own: [Int]?, in other: KeyList, _ others: [Int]?) -> [Int] {
+    var common: [Int] = []
+    var (index, otherIndex) = (0, 0)
+    let (count, otherCount) = (own?.count ?? count, others?.count ?? other.count)
+    while index < count, otherIndex < otherCount {
+      let place = own?[index] ?? index
+      let order = compareKeys(self[place], other[others?[otherIndex] ?? otherIndex])
+      if order == 0 { common.append(place) }
+      // Both at once: which of two words' lists is behind, nothing foretells.
+      index &+= order <= 0 ? 1 : 0
+      otherIndex &+= order >= 0 ? 1 : 0
+    }
+    return common
   }
 }

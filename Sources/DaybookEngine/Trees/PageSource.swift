@@ -134,6 +134,18 @@ import Synchronization
     }
   }
 
+  /// Loads what a search in a leaf reads first: its numbers and the prefix. Checks nothing and returns nothing.
+  @inline(__always)
+  func touchEnds(_ leaf: UInt64, end: UInt64) {
+    if isInPlace(leaf), leaf &+ UInt64(Page.byteCount) <= end { unsafe Page(base + Int(leaf)).touchEnds() }
+  }
+
+  /// Whether the page of a reference stays where it is when another one is read.
+  @inline(__always)
+  func isSteady(_ reference: UInt64) -> Bool {
+    isInPlace(reference) || reference & PageSource.memoryTag != 0 && !LeafDelta.isDelta(reference)
+  }
+
   @inline(never)
   private func check(_ page: Page, _ reference: UInt64, _ index: Int) throws(PageFault) {
     if let reason = page.verify(salt: salt, offset: reference) {

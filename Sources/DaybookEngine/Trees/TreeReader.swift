@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Looks things up in the trees of one version. Each lookup has its descent written out: a descent that they shared would be a
 /// closure or a generic call on the path of a get.
 ///
@@ -105,4 +107,19 @@
   }
 
   package func cursor(in root: TreeRoot) -> Cursor { Cursor(reader: self, root: root) }
+
+  /// Loads the beginning of an operation, so that reading it soon will not wait for memory.
+  @inline(__always)
+  package func touch(_ place: Place) {
+    if source.isBuffered { return }
+    let end = place.offset &+ UInt64(min(place.byteCount, 512))
+    guard place.offset < end, end <= self.end else { return }
+    var line = place.offset & ~63
+    while line < end {
+      // Safe: the range lies below the verified end, which is mapped. Atomic, because the compiler would remove a plain load
+      // whose result is not used.
+      _ = unsafe (source.base + Int(line)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
+      line &+= 64
+    }
+  }
 }

@@ -95,15 +95,25 @@ extension TreeTrial {
     }
   }
 
-  /// Several keys are looked up at once: first all their leaves, then all values.
+  /// Several keys are looked up at once, some of a list or all of it, group by group.
   func lookInGroups(_ bench: TreeWorkbench, _ tree: Int, _ generator: inout SeededGenerator) throws {
     let model = bench.models[tree]
     let (reader, root) = (bench.editor.reader, bench.roots[tree])
-    let keys = (0..<Int.random(in: 1...20, using: &generator)).map { _ in anyKey(model, &generator) }
-    let leaves = try keys.map { key in try key.withView { try reader.leaf(of: $0, in: root) } }
-    for (key, leaf) in zip(keys, leaves) {
-      let found = try key.withView { try reader.value($0, on: leaf)?.array }
-      try promise(found == model.value(key), "a lookup on a leaf differs")
+    let keys = KeyList()
+    for _ in 0..<Int.random(in: 1...40, using: &generator) { anyKey(model, &generator).withView { keys.append($0) } }
+    let places = Bool.random(using: &generator) ? nil : Array((0..<keys.count).shuffled(using: &generator).dropFirst())
+    let count = places?.count ?? keys.count
+    var group = LookupGroup()
+    var first = 0
+    while first < count {
+      let last = min(count, first + Int.random(in: 1...LookupGroup.largestCount, using: &generator))
+      try group.find(keys, places, first..<last, in: root, reader)
+      for index in first..<last {
+        let key = keys[places?[index] ?? index]
+        let found = try group.value(index - first, key, reader)?.array
+        try promise(found == model.value(key.array), "a lookup in a group differs")
+      }
+      first = last
     }
   }
 
