@@ -96,14 +96,16 @@ struct IndexPlanner {
       let cells = LocationCover.ranges(around: center, metres: kilometres * 1000)
     else { return nil }
     if cells.isEmpty { return [] }
-    func key(_ cell: UInt64) -> [UInt8] {
-      let buffer = ByteBuffer(capacity: 16)
-      buffer.append(number)
-      IndexKey.append(cell: cell, to: buffer)
-      return buffer.view.array
+    var ranges: [IndexRange] = []
+    ranges.reserveCapacity(cells.count + 1)
+    for cells in cells {
+      ranges.append(
+        IndexRange(
+          lower: IndexKey.key(number: definition.number, cell: cells.lowerBound, isEnd: false),
+          upper: IndexKey.key(number: definition.number, cell: cells.upperBound, isEnd: true)))
     }
-    return cells.map { IndexRange(lower: key($0.lowerBound), upper: key($0.upperBound) + [IndexKey.afterNames]) }
-      + [IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1])]
+    ranges.append(IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1]))
+    return ranges
   }
 
   private func valueRanges(for condition: Query.Condition) -> [IndexRange]? {
@@ -225,7 +227,7 @@ extension IndexRange {
   }
 
   static func union(_ ranges: [IndexRange]) -> [IndexRange] {
-    if ranges.count == 1 { return ranges[0].isEmpty ? [] : ranges }
+    if isUnion(ranges) { return ranges }
     var result: [IndexRange] = []
     for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lower.lexicographicallyPrecedes($1.lower) }) {
       if let last = result.last, !last.upper.lexicographicallyPrecedes(range.lower) {
@@ -235,6 +237,14 @@ extension IndexRange {
       }
     }
     return result
+  }
+
+  /// Whether ranges ascend already, none is empty, and no two meet.
+  private static func isUnion(_ ranges: [IndexRange]) -> Bool {
+    for (index, range) in ranges.enumerated() {
+      if range.isEmpty || index > 0 && !ranges[index - 1].upper.lexicographicallyPrecedes(range.lower) { return false }
+    }
+    return true
   }
 
   /// What two lists of ranges share, each of which ascends and has no two ranges that meet.

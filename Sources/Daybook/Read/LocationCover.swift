@@ -28,11 +28,6 @@ struct LocationCover {
     let rows: ClosedRange<UInt32>
   }
 
-  private struct Cell {
-    let column: UInt32
-    let row: UInt32
-  }
-
   private var boxes: [Box] = []
 
   /// The cells around a place; nil where the place is none of the earth.
@@ -78,39 +73,70 @@ struct LocationCover {
 
   /// Ascending, and none touches the next.
   private func ranges() -> [ClosedRange<UInt64>] {
-    var level = 0
+    var level = firstLevel
     var whole: [ClosedRange<UInt64>] = []
-    var cut = [Cell(column: 0, row: 0)]
+    whole.reserveCapacity(LocationCover.largestCount + 4)
+    var cut = squares(of: level)
+    var next: [LocationCell.Square] = []
     while level < LocationCell.levelCount, !cut.isEmpty {
-      var found = whole
-      var next: [Cell] = []
+      let wholeCount = whole.count
+      next.removeAll(keepingCapacity: true)
       for cell in cut {
         for quarter in 0..<4 as Range<UInt32> {
-          let part = Cell(column: cell.column << 1 | quarter & 1, row: cell.row << 1 | quarter >> 1)
+          let part = cell.quarter(quarter & 1, quarter >> 1)
           switch overlap(part, level + 1) {
           case .none: break
           case .some: next.append(part)
-          case .all: found.append(LocationCover.range(of: part, level + 1))
+          case .all: whole.append(LocationCover.range(of: part, level + 1))
           }
         }
       }
-      if found.count + next.count > LocationCover.largestCount { break }
-      (whole, cut, level) = (found, next, level + 1)
-    }
-    var result: [ClosedRange<UInt64>] = []
-    for range in (whole + cut.map { LocationCover.range(of: $0, level) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
-      if let last = result.last, last.upperBound + 1 == range.lowerBound {
-        result[result.count - 1] = last.lowerBound...range.upperBound
-      } else {
-        result.append(range)
+      if whole.count + next.count > LocationCover.largestCount {
+        whole.removeSubrange(wholeCount...)
+        break
       }
+      swap(&cut, &next)
+      level += 1
+    }
+    for cell in cut { whole.append(LocationCover.range(of: cell, level)) }
+    whole.sort { $0.lowerBound < $1.lowerBound }
+    var count = 0
+    for range in whole {
+      if count > 0, whole[count - 1].upperBound + 1 == range.lowerBound {
+        whole[count - 1] = whole[count - 1].lowerBound...range.upperBound
+      } else {
+        whole[count] = range
+        count += 1
+      }
+    }
+    whole.removeSubrange(count...)
+    return whole
+  }
+
+  /// The level to begin with: the last one of which a single box touches no more than four cells. Those above have fewer.
+  private var firstLevel: Int {
+    guard boxes.count == 1 else { return 0 }
+    func level(_ steps: ClosedRange<UInt32>) -> Int { (steps.upperBound - steps.lowerBound).leadingZeroBitCount }
+    return min(level(boxes[0].columns), level(boxes[0].rows))
+  }
+
+  /// The cells of a level that the boxes touch; of none, the whole earth.
+  private func squares(of level: Int) -> [LocationCell.Square] {
+    if level == 0 { return [LocationCell.Square()] }
+    func cells(_ steps: ClosedRange<UInt32>) -> ClosedRange<UInt32> {
+      let shift = UInt32(LocationCell.levelCount - level)
+      return steps.lowerBound >> shift...steps.upperBound >> shift
+    }
+    var result: [LocationCell.Square] = []
+    for column in cells(boxes[0].columns) {
+      for row in cells(boxes[0].rows) { result.append(LocationCell.square(column, row, level: level)) }
     }
     return result
   }
 
   private enum Overlap { case none, some, all }
 
-  private func overlap(_ cell: Cell, _ level: Int) -> Overlap {
+  private func overlap(_ cell: LocationCell.Square, _ level: Int) -> Overlap {
     let columns = LocationCover.steps(of: cell.column, level)
     let rows = LocationCover.steps(of: cell.row, level)
     var result = Overlap.none
@@ -134,10 +160,10 @@ struct LocationCover {
   }
 
   /// The cells of the last level that one of another level has.
-  private static func range(of cell: Cell, _ level: Int) -> ClosedRange<UInt64> {
+  private static func range(of cell: LocationCell.Square, _ level: Int) -> ClosedRange<UInt64> {
     if level == 0 { return 0...UInt64.max }
     let shift = UInt64(2 * (LocationCell.levelCount - level))
-    let first = LocationCell.number(cell.column, cell.row, level: level) << shift
+    let first = cell.number << shift
     return first...(first | ((1 << shift) &- 1))
   }
 }

@@ -31,22 +31,50 @@ enum LocationCell {
     return UInt32(min(distance / whole * 4_294_967_296, 4_294_967_295))
   }
 
-  /// The number of a cell of a level along the curve (Wikipedia, "Hilbert curve", xy2d).
+  /// The number of a cell of a level along the curve.
   /// - Parameters:
   ///   - column: with as many bits as the level.
   ///   - row: as well.
   static func number(_ column: UInt32, _ row: UInt32, level: Int) -> UInt64 {
-    var (x, y) = (column, row)
-    var result: UInt64 = 0
-    for bit in (0..<level).reversed() {
-      let (right, up) = (x >> UInt32(bit) & 1, y >> UInt32(bit) & 1)
-      result = result << 2 | UInt64(3 * right ^ up)
-      if up == 0 {
+    square(column, row, level: level).number
+  }
+
+  /// The same cell, to be quartered.
+  static func square(_ column: UInt32, _ row: UInt32, level: Int) -> Square {
+    var square = Square()
+    for bit in (0..<UInt32(level)).reversed() { square = square.quarter(column >> bit & 1, row >> bit & 1) }
+    return square
+  }
+
+  /// A cell of some level, and the way in which the curve goes through its quarters (Wikipedia, "Hilbert curve", xy2d). At first the
+  /// whole earth.
+  struct Square {
+    private(set) var column: UInt32 = 0
+    private(set) var row: UInt32 = 0
+    private(set) var number: UInt64 = 0
+    /// Columns are taken for rows there, and rows for columns.
+    private var isTurned = false
+    /// They are counted from the other end.
+    private var isMirrored = false
+
+    /// One of the four cells of the next level.
+    /// - Parameters:
+    ///   - right: 1 for the two in the east, 0 for those in the west.
+    ///   - up: 1 for the two in the north.
+    @inline(__always)
+    func quarter(_ right: UInt32, _ up: UInt32) -> Square {
+      var part = self
+      part.column = column << 1 | right
+      part.row = row << 1 | up
+      var (x, y) = isTurned ? (up, right) : (right, up)
+      if isMirrored { (x, y) = (x ^ 1, y ^ 1) }
+      part.number = number << 2 | UInt64(3 * x ^ y)
+      if y == 0 {
         // Below, the curve is turned: on the left about one diagonal, on the right about the other.
-        if right == 1 { (x, y) = (~x, ~y) }
-        swap(&x, &y)
+        if x == 1 { part.isMirrored.toggle() }
+        part.isTurned.toggle()
       }
+      return part
     }
-    return result
   }
 }
