@@ -96,6 +96,8 @@ keep-lineage-of-rollback         QueryTests             a cursor of a transactio
 mark-as-first-file               FolderMarkTests        a folder is marked as that of the file that was opened first
 compaction-takes-over            FileRightsTests        a user who may only write to a database takes it over by compacting it
 fill-holes                       AssetSourceTests       a content that is no more than a size fills the disk
+names-from-the-end               IndexOrderTests        records of one value come in the wrong order where an index is walked down
+cut-long-group                   IndexOrderTests        of many records of one value the first are lost where an index is walked down
 any-text-as-element              IndexQueryTests        a part of any text of a list is looked for as an element
 take-numbers-for-commits         OthersNoticeTests      commits of a restored file pass for those that had their numbers
 trust-made-folder                MadeFolder             a folder that took a made one's place gets the database's rights

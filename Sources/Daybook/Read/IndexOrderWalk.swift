@@ -6,7 +6,8 @@ import DaybookEngine
 ///     down    e, c, d, a, b, f
 ///
 /// Names have another order in keys than in results (`NameKey`), so a group is gathered and sorted, unless all of its names have keys of
-/// one form. It gives up where that would be too many, and where the index does not know the order: `isLost`.
+/// one form. It gives up where that would be too many, and where the index does not know the order: `isLost`. Down, a group is gathered
+/// from its end, and a long one from its start.
 struct IndexOrderWalk {
   private enum Direction { case up, down }
 
@@ -15,10 +16,13 @@ struct IndexOrderWalk {
   private let isDescending: Bool
   private var segments: [(range: IndexRange, direction: Direction)] = []
   private var segment = 0
-  /// Down: where the next group is looked for; nil before the first of a segment.
-  private var bound: [UInt8]?
+  // Of the segment. Buffers, because an array's references would be counted for each group (row: query-range-50).
+  private var isDown = false
+  private let lower = ByteBuffer(capacity: 64)
+  /// Down, and after a long group: where that begins.
+  private let upper = ByteBuffer(capacity: 64)
   private var cursor: Cursor
-  /// The cursor is on the first entry after the group: up, the next one begins there.
+  /// The cursor is on the entry that follows the group: up, the next one begins there; down, it ends there.
   private var isAfterGroup = false
   private let key = ByteBuffer(capacity: 128)
   /// `key` is the one under the cursor.
@@ -53,6 +57,7 @@ struct IndexOrderWalk {
     let none = IndexRange.intersection(choice.ranges, [nothing])
     let ordered = isDescending ? some.reversed() : some
     segments = ordered.map { ($0, isDescending ? .down : .up) } + none.map { ($0, .up) }
+    defer { enter() }
     guard let after else { return }
     // What comes before the place is over.
     isLost = after.prefix.withView { IndexKey.isInexact($0, valueEnd: $0.count) }
@@ -96,7 +101,7 @@ struct IndexOrderWalk {
         return names[order.map { $0[index - 1] } ?? index - 1]
       }
       if isStreaming {
-        if let name = try nameOfGroup() {
+        if let name = try nextNameOfGroup() {
           names.removeAll()
           names.append(name)
           index = 1
@@ -104,7 +109,7 @@ struct IndexOrderWalk {
           return names[0]
         }
         isStreaming = false
-        isAfterGroup = segments[segment].direction == .up
+        isAfterGroup = !isDown
       }
       guard try findGroup() else { return nil }
       try gather()
@@ -124,70 +129,72 @@ struct IndexOrderWalk {
     return key.view
   }
 
-  /// The name that the cursor is on, if it is of the group and after the place to go on from. Valid until the cursor moves.
-  private mutating func nameOfGroup() throws(PageFault) -> ByteView? {
-    while cursor.isValid {
-      let view = currentKey()
-      let prefix = prefix.view
-      guard view.count > prefix.count, UTF8Order.equal(view.prefix(prefix.count), prefix),
-        view[prefix.count] != IndexKey.afterNames
-      else { return nil }
-      let name = view.dropFirst(prefix.count)
-      if let after, after.prefix.withView({ UTF8Order.equal($0, prefix) }),
-        !after.name.lexicographicallyPrecedes(NameKey.name(of: name))
-      {
-        try step()
-        continue
-      }
-      return name
+  /// The name that the cursor is on, if it is of the group. Valid until the cursor moves.
+  private mutating func nameOfGroup() -> ByteView? {
+    guard cursor.isValid else { return nil }
+    let view = currentKey()
+    let prefix = prefix.view
+    guard view.count > prefix.count, UTF8Order.equal(view.prefix(prefix.count), prefix),
+      view[prefix.count] != IndexKey.afterNames
+    else { return nil }
+    return view.dropFirst(prefix.count)
+  }
+
+  /// Whether a name of the group comes after the place to go on from.
+  private func isLeft(_ name: ByteView) -> Bool {
+    guard let after, after.prefix.withView({ UTF8Order.equal($0, prefix.view) }) else { return true }
+    return after.name.lexicographicallyPrecedes(NameKey.name(of: name))
+  }
+
+  /// The same, of those that are left, from here on upwards.
+  private mutating func nextNameOfGroup() throws(PageFault) -> ByteView? {
+    while let name = nameOfGroup() {
+      if isLeft(name) { return name }
+      try step()
     }
     return nil
   }
 
-  /// Puts the cursor on the first entry of the next group.
+  /// Begins with a segment.
+  private mutating func enter() {
+    isAfterGroup = false
+    guard segment < segments.count else { return }
+    isDown = segments[segment].direction == .down
+    lower.truncate(to: 0)
+    lower.append(segments[segment].range.lower)
+    upper.truncate(to: 0)
+    upper.append(segments[segment].range.upper)
+  }
+
+  /// Puts the cursor on an entry of the next group: up the first, down the last.
   private mutating func findGroup() throws(PageFault) -> Bool {
     while segment < segments.count {
-      let isFound: Bool
-      if segments[segment].direction == .up {
-        if !isAfterGroup {
-          hasKey = false
-          _ = try segments[segment].range.lower.withView { (view) throws(PageFault) in try cursor.seek(view) }
-        }
-        isAfterGroup = false
-        isFound = cursor.isValid && compare(currentKey(), to: segments[segment].range.upper) < 0
-      } else {
+      if !isAfterGroup {
         hasKey = false
-        let from = bound ?? segments[segment].range.upper
-        let isThere = try from.withView { (view) throws(PageFault) in try cursor.seek(before: view) }
-        isFound = isThere && compare(currentKey(), to: segments[segment].range.lower) >= 0
+        _ = isDown ? try cursor.seek(before: upper.view) : try cursor.seek(lower.view)
       }
-      if isFound {
+      isAfterGroup = false
+      if cursor.isValid, isDown ? compareKeys(currentKey(), lower.view) >= 0 : compareKeys(currentKey(), upper.view) < 0 {
         let view = currentKey()
         guard let end = IndexKey.valueEnd(in: view) else { throw reader.fault(in: root) }
         prefix.truncate(to: 0)
         prefix.append(view.prefix(end))
-        if segments[segment].direction == .down {
-          bound = prefix.view.array
-          hasKey = false
-          _ = try cursor.seek(prefix.view)
-        }
         return true
       }
       segment += 1
-      bound = nil
+      enter()
     }
     return false
   }
-
-  private func compare(_ key: ByteView, to bound: [UInt8]) -> Int { bound.withView { compareKeys(key, $0) } }
 
   private mutating func gather() throws(PageFault) {
     names.removeAll()
     order = nil
     index = 0
+    if isDown, try gatherFromEnd() { return }
     var isMixed = false
     let isInexact = IndexKey.isInexact(prefix.view, valueEnd: prefix.count)
-    while let name = try nameOfGroup() {
+    while let name = try nextNameOfGroup() {
       if names.count > 0, Self.form(names[0]) != Self.form(name) { isMixed = true }
       names.append(name)
       try step()
@@ -195,11 +202,47 @@ struct IndexOrderWalk {
       if names.count == Self.gatheredCount, !isMixed, try hasOneForm() { return isStreaming = true }
       if names.count > Self.largestGroup { return isLost = true }
     }
-    isAfterGroup = segments[segment].direction == .up
-    if isMixed {
-      let plain = (0..<names.count).map { NameKey.name(of: names[$0]) }
-      order = plain.indices.sorted { plain[$0].lexicographicallyPrecedes(plain[$1]) }
+    isAfterGroup = !isDown
+    if isMixed { sortNames() }
+  }
+
+  /// Gathers a group from its end down. False for a long one: then the cursor is on its first entry, and the group is still to be gathered.
+  private mutating func gatherFromEnd() throws(PageFault) -> Bool {
+    var isMixed = false
+    var count = 0
+    while let name = nameOfGroup() {
+      count += 1
+      if count > Self.gatheredCount {
+        if isMutant("cut-long-group") { break }
+        names.removeAll()
+        upper.truncate(to: 0)
+        upper.append(prefix.view)
+        hasKey = false
+        _ = try cursor.seek(prefix.view)
+        return false
+      }
+      if isLeft(name) {
+        if names.count > 0, Self.form(names[0]) != Self.form(name) { isMixed = true }
+        names.append(name)
+      }
+      hasKey = false
+      try cursor.previous()
     }
+    isAfterGroup = true
+    if names.count < 2 { return true }
+    if IndexKey.isInexact(prefix.view, valueEnd: prefix.count) {
+      isLost = true
+    } else if isMixed {
+      sortNames()
+    } else if !isMutant("names-from-the-end") {
+      order = Array((0..<names.count).reversed())
+    }
+    return true
+  }
+
+  private mutating func sortNames() {
+    let plain = (0..<names.count).map { NameKey.name(of: names[$0]) }
+    order = plain.indices.sorted { plain[$0].lexicographicallyPrecedes(plain[$1]) }
   }
 
   /// Whether the last name of the group has a key as the first has.
