@@ -15,7 +15,9 @@ final class NotificationStream: CommitWatcher {
     var bodyByteCount = 0
     /// Something came of which nothing is known.
     var gap: Gap?
-    var ready: [SubscriptionNotification] = []
+    var ready: [Ready] = []
+    /// Subscriptions that fire once, were told and could not be deleted yet.
+    var owed: [Firing] = []
     var isBusy = false
     /// The subscriptions could not be read. With the next commit it is tried again.
     var isStalled = false
@@ -59,7 +61,7 @@ final class NotificationStream: CommitWatcher {
 
   private enum Step {
     case end, wait
-    case hand(SubscriptionNotification)
+    case hand(Ready)
     case evaluate([WatchNotice], gap: Gap?, Known)
   }
 
@@ -107,16 +109,17 @@ final class NotificationStream: CommitWatcher {
       switch takeStep() {
       case .end: return nil
       case .wait: await mailbox.wait()
-      case .hand(let notification): return notification
+      case .hand(let ready): if await claim(ready.firing, in: database) { return ready.notification }
       case .evaluate(let notices, let gap, let known):
-        var found = try? await database.queues.read { [self] in
+        let found = try? await database.queues.read { [self] in
           try database.reading { (view) throws(DatabaseError) in try evaluate(notices, gap, known, view) }
         }
-        await found?.claim(in: database)
+        // What is owed may be paid now.
+        _ = await claim(nil, in: database)
         mailbox.withState { state in
           state.isBusy = false
           if let found {
-            state.ready += found.notifications
+            state.ready += found.ready
             state.known = found.known
           } else {
             // What came meanwhile is reason enough to try again.
@@ -129,12 +132,38 @@ final class NotificationStream: CommitWatcher {
     }
   }
 
+  /// Deletes a subscription that fires once and is about to be told, and those that are owed. Waits like a transaction, on no thread of
+  /// the reads.
+  /// - Returns: whether to tell it. If nothing can be written, each stream does; a cancelled one leaves it to the others.
+  private func claim(_ firing: Firing?, in database: Database) async -> Bool {
+    let owed = mailbox.withState { state in
+      defer { state.owed = [] }
+      return state.owed
+    }
+    if firing == nil && owed.isEmpty { return true }
+    do {
+      return try await database.write { transaction in
+        for one in owed { _ = try one.claim(in: transaction.context) }
+        return try firing?.claim(in: transaction.context) ?? true
+      }
+    } catch {
+      let isCancelled = error is CancellationError
+      mailbox.withState { state in
+        state.owed += owed
+        if let firing, !isCancelled { state.owed.append(firing) }
+      }
+      return !isCancelled
+    }
+  }
+
   private func takeStep() -> Step {
     mailbox.withState { state in
       if !state.ready.isEmpty { return .hand(state.ready.removeFirst()) }
       if state.isFinished { return .end }
       guard state.hasWork else { return .wait }
       state.isBusy = true
+      // There they may not have fired.
+      if state.gap?.isInAnotherHistory ?? false { state.owed = [] }
       defer {
         state.notices = []
         state.bodyByteCount = 0
@@ -151,7 +180,7 @@ final class NotificationStream: CommitWatcher {
     var known = known
     // There a subscription that has fired may be one that has not.
     if gap?.isInAnotherHistory ?? false { known.fired = [:] }
-    var firing: [Firing] = []
+    var firing: [Subscription.ID: Firing] = [:]
     let all = try StoredSubscriptions(view, last: known.stored)
     known.stored = all
     var gathered = GatheredNotifications(lastSequence: notices.last?.sequence ?? gap?.last)
@@ -182,16 +211,16 @@ final class NotificationStream: CommitWatcher {
       guard let first = test.found.first else { continue }
       if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
         known.fired[subscription.id] = stored.since
-        firing.append(try Firing(stored, view))
+        firing[subscription.id] = try Firing(stored, view)
       }
       gathered.append(test)
     }
     // What they fire for was not told: they fire for the next.
     if gathered.isFull {
-      for one in firing { known.fired[one.stored.subscription.id] = nil }
-      firing = []
+      for id in firing.keys { known.fired[id] = nil }
+      firing = [:]
     }
-    return Found(notifications: gathered.notifications, known: known, firing: firing)
+    return Found(ready: gathered.notifications.map { Ready(notification: $0, firing: firing[$0.subscription.id]) }, known: known)
   }
 }
 
@@ -212,8 +241,8 @@ extension Database {
   /// changes with the token of the last look, at its start and for each notification. Commits of other processes, and those that were
   /// too many for a slow consumer, make one notification of each subscription, whose content is
   /// ``SubscriptionNotification/Content/missed``. A subscription that fires once is deleted just before it is told, so one
-  /// stream gets it, in one process; where it cannot be deleted, as in a file that is read-only, each does, and where it is saved
-  /// again or goes with its zone at that moment, several may. The stream ends with the
+  /// stream gets it, in one process. Where it cannot be deleted, as in a file that is read-only, each does, and deletes it when
+  /// something comes again; where it is saved again or goes with its zone meanwhile, several may. The stream ends with the
   /// database, which it keeps open.
   /// - Parameter origin: commits of this origin are left out, so that a device is not told of its own; nil for none.
   public func notifications(excluding origin: Origin? = nil) -> AsyncStream<SubscriptionNotification> {

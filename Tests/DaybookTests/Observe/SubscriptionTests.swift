@@ -277,6 +277,48 @@ struct SubscriptionTests {
     #expect(try await database.subscriptions().map(\.id) == ["zzz"])
   }
 
+  @Test("one that fires once and could not be deleted while the database was suspended does not fire for the next listener")
+  func onceSuspended() async throws {
+    let database = try now { try subscribed(Subscription("a", to: Query("Note"), firesOn: .creation, firesOnce: true)) }
+    do {
+      var iterator = database.notifications().makeAsyncIterator()
+      try now {
+        try put(database, "n", 1)
+        try database.suspend()
+      }
+      #expect(await iterator.next()?.subscription.id == .init("a"))
+      try now {
+        try database.resume()
+        #expect(try database.subscription(.init("a")) != nil)
+        try database.put("end", type: "End")
+      }
+      #expect(await iterator.next()?.subscription.id == .init("zzz"))
+    }
+    let next = database.notifications()
+    try now { try put(database, "m", 2) }
+    #expect(try await texts(next, database) == [])
+    #expect(try await database.subscriptions().map(\.id) == ["zzz"])
+  }
+
+  @Test("one that fires once and is still to be told when its listener goes is told to the next")
+  func onceUnheard() async throws {
+    let once = ["a", "b"].map { Subscription(.init($0), to: Query("Note"), firesOn: .creation, firesOnce: true) }
+    let database = try now { try subscribed(once[0], once[1]) }
+    let stream = database.notifications()
+    try now { try put(database, "n", 1) }
+    for await notification in stream {
+      #expect(notification.subscription.id == .init("a"))
+      break
+    }
+    #expect(try await database.subscriptions().map(\.id) == ["b", "zzz"])
+    let next = database.notifications()
+    try now { try put(database, "m", 2) }
+    #expect(try await texts(next, database) == ["b created m"])
+    // The first one is told that another one was.
+    #expect(await untilEnd(stream) == [])
+    #expect(try await database.subscriptions().map(\.id) == ["zzz"])
+  }
+
   @Test("a listener that is cancelled while a transaction runs leaves a subscription that fires once to the others")
   func cancelledOnce() async throws {
     let database = try now { try subscribed(Subscription("a", to: Query("Note"), firesOn: .creation, firesOnce: true)) }
