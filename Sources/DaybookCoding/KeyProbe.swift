@@ -6,6 +6,9 @@ final class KeyProbe: Decoder {
 
   /// A type that tries one value after the other has the keys of one of them.
   private var found: [any CodingKey.Type] = []
+  /// Those of objects and of their superclasses, as far as these ask for a container.
+  private var ofObjects: [any CodingKey.Type] = []
+  private var isOfObject = false
   /// An object may have keys of superclasses, too.
   private var mayHaveOthers = false
   /// The keys, where there are no others.
@@ -30,13 +33,10 @@ final class KeyProbe: Decoder {
     probe(type, userInfo).map { $0.found.isEmpty && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
   }
 
-  /// The keys of each form of a type that tries one value after the other; empty where it has one. What an object may have is not known,
-  /// and not among them.
+  /// The keys of each form of a type that tries one value after the other; empty where it has one. Those of superclasses are forms, too.
   static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [any CodingKey.Type] {
     guard let type, !(type is AnyClass), !(userInfo.isEmpty && TypeMemory.isKnownToHaveOneForm(type)) else { return [] }
-    if let probe = probe(type, userInfo), probe.found.count > 1 || probe.mayHaveOthers && !probe.found.isEmpty {
-      return probe.found
-    }
+    if let probe = probe(type, userInfo), probe.found.count + probe.ofObjects.count > 1 { return probe.found + probe.ofObjects }
     // What a type tries may depend on it.
     if userInfo.isEmpty { TypeMemory.hasOneForm(type) }
     return []
@@ -59,19 +59,27 @@ final class KeyProbe: Decoder {
 
   /// A type decodes another one in its place.
   fileprivate func see<T: Decodable>(_ type: T.Type) {
-    guard depth < Self.maximumDepth, !(type is AnyClass) else {
-      mayHaveOthers = true
-      return
-    }
+    guard depth < Self.maximumDepth else { return mayHaveOthers = true }
     depth += 1
-    look(at: type)
-    depth -= 1
+    defer { depth -= 1 }
+    guard let object = type as? AnyClass else { return look(at: type) }
+    mayHaveOthers = true
+    let wasOfObject = isOfObject
+    isOfObject = true
+    defer { isOfObject = wasOfObject }
+    var level: AnyClass? = object
+    while let own = level {
+      if let decodable = own as? any Decodable.Type { look(at: decodable) }
+      level = _getSuperclass(own)
+    }
   }
 
   fileprivate func seeNoKeys() { isWithoutKeys = true }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    if !found.contains(where: { $0 == type }) { found.append(type) }
+    if !(isOfObject ? ofObjects : found).contains(where: { $0 == type }) {
+      if isOfObject { ofObjects.append(type) } else { found.append(type) }
+    }
     throw End()
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -248,6 +248,76 @@ struct WrappedNilTests {
     }
   }
 
+  private class Base: Codable {
+    var a = 1
+    var note: String? = "base"
+    init() {}
+  }
+
+  private final class Sub: Base {
+    enum Keys: String, CodingKey { case c }
+    var c = 5
+    override init() { super.init() }
+    required init(from decoder: any Decoder) throws {
+      c = try decoder.container(keyedBy: Keys.self).decode(Int.self, forKey: .c)
+      try super.init(from: decoder)
+    }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(c, forKey: .c)
+    }
+  }
+
+  private final class Other: Codable { var b = 2 }
+  private enum Form: Codable { case disc(radius: Int) }
+
+  /// The first of two that can be read.
+  private struct Either<First: Codable, Second: Codable>: RecordCodable {
+    struct Value: Codable {
+      var first: First?
+      var second: Second?
+      init(_ first: First?, _ second: Second?) { (self.first, self.second) = (first, second) }
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        first = try? container.decode(First.self)
+        if first == nil { second = try container.decode(Second.self) }
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let first { try container.encode(first) } else if let second { try container.encode(second) }
+      }
+    }
+    static var recordType: String { "Either" }
+    static var fieldRules: [String: FieldRule] { ["thing": .flattened] }
+    var recordName = "e"
+    var thing: Value
+  }
+
+  @Test("an object was read where another value had taken its place")
+  func objectFirst() throws {
+    func check<First: Codable, Second: Codable>(_ first: First, _ second: Second) throws {
+      let database = try Database.inMemory()
+      for isFirst in [true, false, true, false] {
+        try database.save(Either(thing: isFirst ? .init(first, nil) : .init(nil, second) as Either<First, Second>.Value))
+        let found = try database.fetch(Either<First, Second>.self, "e")?.thing
+        #expect((found?.first != nil) == isFirst, "\(First.self) or \(Second.self)")
+        try database.update(Either<First, Second>.self, "e") { $0.thing = isFirst ? .init(nil, second) : .init(first, nil) }
+        let changed = try database.fetch(Either<First, Second>.self, "e")?.thing
+        #expect((changed?.first != nil) == !isFirst, "\(First.self) or \(Second.self), changed")
+      }
+      // What a newer version has there stays.
+      try database.update(Record.ID("e")) { $0["thing_color"] = "of a newer version" }
+      try database.update(Either<First, Second>.self, "e") { $0.thing = .init(first, nil) }
+      #expect(try database.record(Record.ID("e"))?["thing_color"] == "of a newer version")
+    }
+    try check(Base(), Form.disc(radius: 7))
+    try check(Form.disc(radius: 7), Base())
+    try check(Base(), Other())
+    try check(Sub(), Base())
+    try check(Sub(), Form.disc(radius: 7))
+  }
+
   private struct Room: Codable, Equatable {
     var floor = 1
   }
