@@ -79,7 +79,7 @@ public struct RecordEncoder: Sendable {
     if !rules.isEmpty, own != T.self { try SuperclassCheck.check(value, as: T.self, options) }
     let scope = EncodingScope(
       fields, options, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
-    try InheritedRules.check(own, scope.rules)
+    scope.inheritedSecrets = try InheritedRules.check(own, scope.rules)
     let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)
     if !rules.isEmpty, memory.map({ !$0.areKnownToHaveKeys }) ?? true {
       scope.ruleCheck = try RuleCheck(RuleCheck.checked(rules), recordType: T.recordType, recordNameKey: own.recordNameKey)

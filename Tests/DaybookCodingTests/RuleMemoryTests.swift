@@ -153,6 +153,47 @@ struct RuleMemoryTests {
     required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
   }
 
+  /// Says that it does without its superclass, and encodes it in its own place.
+  final class Undecided: Forgetful {
+    override class var fieldRules: [String: FieldRule] { [key: .encrypted, "super": .ignored] }
+  }
+
+  /// Has a property of that name, and encodes its superclass elsewhere.
+  class Namesake: Animal {
+    class var isBelowSuper: Bool { true }
+    override class var fieldRules: [String: FieldRule] { ["name": .encrypted] }
+    override init() {
+      super.init()
+      name = "SECRET"
+    }
+    required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Dog.DogKeys.self)
+      var own = encoder.container(keyedBy: Keys.self)
+      try own.encode("own", forKey: .name)
+      try super.encode(to: Self.isBelowSuper ? container.superEncoder() : container.superEncoder(forKey: .chip))
+    }
+  }
+
+  final class NamesakeBelowKey: Namesake {
+    override class var isBelowSuper: Bool { false }
+  }
+
+  @Test("a secret of a superclass was plain where rules hid another place than the one it was encoded at")
+  func elsewhere() throws {
+    var flat = RecordCodingOptions()
+    flat.nested = .flattened
+    for options in [RecordCodingOptions(), flat] {
+      let encoder = RecordEncoder(options: options)
+      for animal in [Undecided(), Namesake(), NamesakeBelowKey()] as [Animal] {
+        for onto in [nil, try Record(type: "Animal", id: Record.ID("a"))] {
+          let error = refusal { try onto.map { try encoder.encode(animal, onto: $0) } ?? encoder.encode(animal) }
+          #expect(error?.code == .unsupportedValue && error?.path.last == "name", "\(animal) \(String(describing: error))")
+        }
+      }
+    }
+  }
+
   class Owner: RecordCodable {
     struct Home: Codable { var street = "SECRET" }
     enum Keys: String, CodingKey { case home }

@@ -21,6 +21,34 @@ extension EncodingScope {
     }
   }
 
+  /// The encoder of a superclass: what that encrypts is to be hidden here, too, whatever the rules say of keys elsewhere.
+  func superEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
+    let below = inheritedSecrets.isEmpty ? nil : step(key, after: above, prefix: "")
+    for secret in inheritedSecrets.sorted() where !isHidden(secret, below: below) {
+      fail(
+        RecordCodingError(
+          .unsupportedValue, "The superclass encrypts this property, and it would be plain where the superclass is encoded.",
+          path: pathTexts(below) + [secret], facts: .init(key: secret)))
+    }
+    return pendingEncoder(key, above)
+  }
+
+  /// Of what only a rule for `super` hides, nothing may have a field of its own: the class may have encoded its superclass in its own
+  /// place nevertheless.
+  func checkInheritedSecrets() throws {
+    for secret in inheritedSecrets.sorted() {
+      let path = secret.split(separator: ".").map { String($0) }
+      if SuperclassCheck.isHidden(path, rules) { continue }
+      for last in path.indices {
+        let field = path[...last].map { options.spelling(of: PlainKey(stringValue: $0)) }.joined(separator: "_")
+        guard isOwn(field), fields.record[field] as Record.Value? != nil else { continue }
+        throw RecordCodingError(
+          .unsupportedValue, "The superclass encrypts this property, and it has got a plain field.", path: path,
+          facts: .init(key: secret))
+      }
+    }
+  }
+
   /// Whether a rule of the type around encrypts a key on the way, whole, or that of a flattened value; or leaves it out.
   private func isHidden(_ key: String, below step: PathStep?) -> Bool {
     // Of a key of the type's rules that is below another, as in "address.street", the ones above it count, too.

@@ -23,6 +23,8 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
   var hasAssets = false
+  /// What superclasses encrypt in records of their own.
+  var inheritedSecrets: Set<String> = []
   @safe @exclusivity(unchecked) var fault: (any Error)?
   @safe @exclusivity(unchecked) private var pending: [Pending] = []
   /// Flattened values that have no field yet, and something in them that is finished later.
@@ -85,6 +87,7 @@ final class EncodingScope: CodingScope {
     if !listedKeys.isEmpty { try removeLeftOut() }
     if let fault { throw fault }
     if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
+    if !inheritedSecrets.isEmpty { try checkInheritedSecrets() }
     if flattened != nil { try finishFlattened() }
     // Numbers and keys were not counted.
     let most = byteCount.addingReportingOverflow(fields.record.fieldCountLimit * Self.mostByteCountOfKey).partialValue
@@ -379,6 +382,9 @@ final class EncodingScope: CodingScope {
     case .nothing, .flattened: false
     }
   }
+
+  /// Whether this value gave a field to the record, be it an equal one: others may have been there before.
+  func isOwn(_ field: String) -> Bool { !fields.keepsEqualValues || named.contains(field) || owners[field] != nil }
 
   /// The encoder of a field that a type fills when it likes.
   func pendingEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {

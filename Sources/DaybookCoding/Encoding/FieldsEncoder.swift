@@ -163,6 +163,6 @@ struct FieldsEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     scope.pendingEncoder(key, above).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { scope.pendingEncoder(PlainKey.superKey, above) }
-  func superEncoder(forKey key: Key) -> any Encoder { scope.pendingEncoder(key, above) }
+  func superEncoder() -> any Encoder { scope.superEncoder(PlainKey.superKey, above) }
+  func superEncoder(forKey key: Key) -> any Encoder { scope.superEncoder(key, above) }
 }

@@ -8,36 +8,35 @@ import Daybook
 enum InheritedRules {
   /// Refuses an object whose rules neither encrypt nor leave out what superclasses encrypt.
   /// - Parameter rules: of the object's own class, and of the options.
-  static func check(_ own: any RecordEncodable.Type, _ rules: [String: FieldRule]) throws(RecordCodingError) {
-    if TypeMemory.isKnownToInheritNoSecrets(own) { return }
+  /// - Returns: what superclasses encrypt.
+  static func check(_ own: any RecordEncodable.Type, _ rules: [String: FieldRule]) throws(RecordCodingError) -> Set<String> {
+    if TypeMemory.isKnownToInheritNoSecrets(own) { return [] }
     let secrets = secrets(above: own)
-    if secrets.isEmpty { return TypeMemory.inheritsNoSecrets(own) }
-    if SuperclassCheck.isHidden([PlainKey.superKey.stringValue], rules) { return }
+    if secrets.isEmpty {
+      TypeMemory.inheritsNoSecrets(own)
+      return []
+    }
+    if SuperclassCheck.isHidden([PlainKey.superKey.stringValue], rules) { return secrets }
     for key in secrets.sorted() where !SuperclassCheck.isHidden(key.split(separator: ".").map { String($0) }, rules) {
       throw RecordCodingError(
         .unsupportedValue,
         "The superclass encrypts this property, and the fieldRules of the object's own class do not: they need the rule, too, or one for super.",
         path: [key], facts: .init(recordType: own.recordType, key: key))
     }
+    return secrets
   }
 
-  /// The keys that superclasses of a type encrypt.
+  /// The keys that superclasses of a type encrypt. A mirror of an object would tell what superclasses its class wants it to have
+  /// (`CustomReflectable`).
   static func secrets(above type: any RecordEncodable.Type) -> Set<String> {
     var secrets: Set<String> = []
     var level: AnyClass? = type as? AnyClass
-    while let own = level, let above = superclass(of: own) {
+    while let own = level, let above = _getSuperclass(own) {
       for (key, rule) in (above as? any RecordEncodable.Type)?.fieldRules ?? [:] {
         if case .encrypted = rule { secrets.insert(key) }
       }
       level = above
     }
     return secrets
-  }
-
-  /// A mirror would tell what the class wants it to (`CustomReflectable`).
-  private static func superclass(of type: AnyClass) -> AnyClass? {
-    // Safe: a class is the address of what the runtime knows of it, which has the superclass as its second word, or 0. That is part of
-    // the ABI (TargetAnyClassMetadata in Swift's sources).
-    unsafe unsafeBitCast(unsafeBitCast(type, to: UnsafePointer<UInt>.self)[1], to: AnyClass?.self)
   }
 }
