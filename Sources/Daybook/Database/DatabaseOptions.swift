@@ -51,6 +51,8 @@ extension Database {
       public var isAutomatic = true
       /// How fast a compaction may write; nil for as fast as the disk. One that does not keep up with commits goes on as fast
       /// as the disk, so that it ends; if that is not enough either, commits wait for it as they do without a limit.
+      /// Other databases of a file that is shared (``Lock/perTransaction``) wait for a compaction as for a transaction: where it
+      /// takes longer than their `lockTimeout`, they throw `locked`.
       public var bytesPerSecond: Int?
       /// The defaults.
       public init() {}

@@ -11,7 +11,8 @@ extension Database {
   ///   database is as it was.
   /// - Throws: `badDatabase` when several names lead to the file (hard links): the new one could take only one of them.
   ///   `permissionFailure` when a file of this user's could not have the owner, group or access control list of this one.
-  ///   `diskFull` and `ioFailed` leave the database as it was; `outcomeUnknown` when the last step failed, which
+  ///   `diskFull` and `ioFailed` leave the database as it was, though a transaction that deletes may find no room while it tries
+  ///   with that of the reserve; `outcomeUnknown` when the last step failed, which
   ///   gives the new file its name: only opening it again tells which of the two it leads to. Both have every commit.
   public func compact(progress: ((_ done: Int, _ total: Int) -> Bool)? = nil) throws(DatabaseError) {
     guard let compactor else { throw DatabaseError(.readOnly, facts: .init(path: path)) }

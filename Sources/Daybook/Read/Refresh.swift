@@ -15,7 +15,8 @@ extension Database {
   /// shares the file (``Options/Lock/perTransaction``) and has had no transaction since. Snapshots keep what they show.
   /// - Throws: `locked` while the database is suspended: it has no lock then, so a writer could truncate the file under the
   ///   reader.
-  /// - Returns: whether anything was new. A database that keeps the lock from open to close is always up to date.
+  /// - Returns: whether anything was new, or the file another one, as after a compaction. A database that keeps the lock from open to
+  ///   close is always up to date.
   @discardableResult
   public func refresh(to target: RefreshTarget = .durable) throws(DatabaseError) -> Bool {
     try engine(stores.refresh())

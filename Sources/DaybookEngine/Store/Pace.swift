@@ -7,11 +7,14 @@
 @safe package final class Pace {
   private let bytesPerSecond: Int?
   private let shouldGoOn: () -> Bool
-  /// Asked while a copy sleeps for its rate, when nothing else asks whether it is still wanted.
+  /// Asked now and then: while a copy sleeps for its rate, and while it catches up, nothing else asks whether it is still wanted.
   private let isWanted: () -> Bool
   private let startNanoseconds = SystemClock.monotonicNanoseconds()
   private var startOffset: UInt64?
   private var syncedOffset: UInt64 = 0
+  private var askedOffset: UInt64 = 0
+  /// Of all pauses: each may be shorter than a step.
+  private var stepCount = 0
   private var others: CommitSyncs?
   /// With pieces of 256 KB the slowest hundredth of durable commits took 7 to 10 times the median (`daybook-bench latency`).
   static let syncByteCount: UInt64 = 96 << 10
@@ -59,10 +62,13 @@
         syncedOffset = offset
       }
     }
+    if offset &- askedOffset >= Pace.largestSyncByteCount {
+      askedOffset = offset
+      if !isWanted() { throw Pace.cancelled }
+    }
     guard hurry == .atItsRate, let bytesPerSecond, bytesPerSecond > 0 else { return }
     // At a byte a second a large file is due in more nanoseconds than there are numbers for.
     let due = UInt64(min(Double(offset - min(start, offset)) / Double(bytesPerSecond) * 1e9, 1e18))
-    var stepCount = 0
     while SystemClock.nanoseconds(since: startNanoseconds) < due {
       try check()
       stepCount += 1

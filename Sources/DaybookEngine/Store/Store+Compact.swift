@@ -147,7 +147,8 @@ extension Store {
   private func catchUpInRounds(
     _ target: Store, _ position: inout LogPosition, _ rewriter: some Rewriter, _ pace: Pace
   ) throws(StoreError) {
-    var lastMissing = UInt64.max
+    // The image is the round before the first: a copy at a rate may take long, and commits get far ahead meanwhile.
+    var lastMissing = pace.holdsCommits ? UInt64.max : target.log.writtenOffset
     var roundCount = 0
     while roundCount < 16 {
       try pace.check()

@@ -224,7 +224,7 @@ extension Store {
         throw WriterClaim.isKept(file.identity) ? StoreError.alreadyOpen(path: path) : .locked(path: path)
       }
       try options.endRequests?.check()
-      if let named = try disk.identity(of: path), named != file.identity { return nil }
+      if try disk.identity(of: path) != file.identity { return nil }
       if !saysSo { saysSo = try file.tryLock(.waiting, .shared) }
       SystemClock.sleep(nanoseconds: pause)
       pause = min(pause + pause / 4, 2_000_000)

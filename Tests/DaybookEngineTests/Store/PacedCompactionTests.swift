@@ -12,12 +12,22 @@ struct PacedCompactionTests {
       /// While all writers wait.
       var copiedWithinTurn = 0
       var hadToWait = false
+      var asked = 0
     }
     let base = KeyValueRewriter()
     let store: KeyValueStore
     /// For how many copied commits it makes one.
     let ratio: Int
+    /// Nobody wants it any more once it catches up.
+    var isGivenUp = false
     let counts = Locked(Counts())
+
+    var isWanted: Bool {
+      counts.withLock { counts in
+        counts.asked += 1
+        return !isGivenUp || counts.copied == 0
+      }
+    }
 
     func makeApplier() -> any Applier { base.makeApplier() }
 
@@ -42,14 +52,19 @@ struct PacedCompactionTests {
     private func commit(_ number: Int) { try? store.put("key \(number % 10)", [UInt8](repeating: 7, count: 1 << 10)) }
   }
 
-  private static func compact(ratio: Int) throws -> RivalImager.Counts {
+  private static func compact(
+    ratio: Int, byteCount: Int = 1, bytesPerSecond: Int = 1 << 40, isGivenUp: Bool = false
+  ) throws -> RivalImager.Counts {
     var options = StoreOptions.small()
     options.durability = .relaxed
     let store = try KeyValueStore("a", disk: MemoryDisk(), options: options)
-    try store.put("first", [1])
-    let rewriter = RivalImager(store: store, ratio: ratio)
-    // Limited, and no slower for it.
-    try store.stores.compact(rewriter, pace: Pace(bytesPerSecond: 1 << 40) { true })
+    try store.put("first", [UInt8](repeating: 1, count: byteCount))
+    let rewriter = RivalImager(store: store, ratio: ratio, isGivenUp: isGivenUp)
+    // Limited, and usually no slower for it.
+    let pace = Pace(bytesPerSecond: bytesPerSecond, isWanted: { rewriter.isWanted }) { true }
+    do { try store.stores.compact(rewriter, pace: pace) } catch {
+      guard isGivenUp, case .refused = error else { throw error }
+    }
     #expect(try store.contents().count == 11)
     try store.checkThoroughly()
     try store.close()
@@ -69,5 +84,19 @@ struct PacedCompactionTests {
     let counts = try Self.compact(ratio: 3)
     #expect(!counts.hadToWait)
     #expect(counts.copiedWithinTurn < 100)
+  }
+
+  @Test("a slow compaction that commits outrun hears that nobody wants it any more")
+  func hearsWhileCatchingUp() throws {
+    // At its rate, because less is missing than was copied; each of its sleeps is a short one.
+    let counts = try Self.compact(ratio: 1, byteCount: 3_000_000, bytesPerSecond: 1_000_000, isGivenUp: true)
+    #expect(counts.copied > 0 && counts.copied < 300, "\(counts.copied) commits were copied for nobody")
+  }
+
+  @Test("a slow compaction that commits got far ahead of goes on as fast as it can")
+  func hurriesAtOnce() throws {
+    // At its rate the 300 commits would take a minute and a half, and it would be asked ten times a second whether it is wanted.
+    let counts = try Self.compact(ratio: 1000, bytesPerSecond: 4_000)
+    #expect(counts.copied >= 300 && counts.asked < 100, "it was asked \(counts.asked) times")
   }
 }
