@@ -67,12 +67,20 @@ final class DaybookQueries: QueryEngine {
   }
 
   func range(_ count: Int, round: UInt64) throws -> UInt64 {
+    try range(count, round) { Query(Venue.type, where: .field("rating") >= $0, sort: [.ascending("rating")]) }
+  }
+
+  func highest(_ count: Int, round: UInt64) throws -> UInt64 {
+    try range(count, round) { Query(Venue.type, where: .field("rating") <= $0, sort: [.descending("rating")]) }
+  }
+
+  private func range(_ count: Int, _ round: UInt64, _ query: (Double) -> Query) throws -> UInt64 {
     var sum: UInt64 = 0
     for step in 0..<count {
       let number = Workload.pick(step, among: UInt64(recordCount), round: round)
-      let rating = Venue(number, among: recordCount).rating
-      sum &+= try self.sum(
-        Query(Venue.type, where: .field("rating") >= rating, sort: [.ascending("rating")], limit: QueryRows.limit))
+      var query = query(Venue(number, among: recordCount).rating)
+      query.limit = QueryRows.limit
+      sum &+= try self.sum(query)
     }
     return sum
   }

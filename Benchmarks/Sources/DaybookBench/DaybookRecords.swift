@@ -100,6 +100,19 @@ final class DaybookRecords: RecordEngine {
     return sum
   }
 
+  func fetchHundreds(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+    var sum: UInt64 = 0
+    for hundred in 0..<count {
+      var ids: [Record.ID] = []
+      for step in hundred * 100..<hundred * 100 + 100 {
+        ids.append(try Record.ID(Book.name(Workload.pick(step, among: recordCount, round: round))))
+      }
+      let records = try database.records(ids)
+      for id in ids { sum &+= try DaybookRecords.year(records[id]) }
+    }
+    return sum
+  }
+
   @inline(__always)
   private static func sum(_ record: consuming Record?) throws -> UInt64 {
     guard let record, let book = Book(record) else { throw BenchmarkFault("Daybook does not find a record") }

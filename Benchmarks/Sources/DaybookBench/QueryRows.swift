@@ -22,6 +22,9 @@ final class QueryRows {
     [
       reading("query-equal", "find the eleven records or so with a value, by its index", 2_000) { try $0.equal($1, round: $2) },
       reading("query-range-50", "the first 50 records from a value on, in its order", 1_000) { try $0.range($1, round: $2) },
+      reading("query-highest-50", "the 50 records with the highest values up to one, those first", 1_000) {
+        try $0.highest($1, round: $2)
+      },
       reading("query-prefix-50", "the first 50 records whose text begins with a word, in its order", 1_000) {
         try $0.prefix($1, round: $2)
       },

@@ -9,6 +9,8 @@ protocol RecordEngine: AnyObject {
   /// - Parameter ownSnapshots: each fetch reads the newest state; else all read one.
   func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64
   func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64
+  /// One field of a hundred random records, so many times, each time in one snapshot.
+  func fetchHundreds(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64
   /// Learns where every thousandth change is.
   func prepareChanges() throws
   /// Pages of 1000 changes from random places: names and one field, or names and all ten.

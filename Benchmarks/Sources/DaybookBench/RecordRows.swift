@@ -44,6 +44,9 @@ final class RecordRows {
       read("record-fetch-one-field-one-snapshot", "the same field, all fetches in one snapshot", fetches) {
         [recordCount] in try $0.fetchOneField(fetches, among: recordCount, round: $1, ownSnapshots: false)
       },
+      read("record-fetch-100-names", "the same field of a hundred random records, by one call", fetches / 100 * 100) {
+        [recordCount] in try $0.fetchHundreds(fetches / 100, among: recordCount, round: $1)
+      },
       read("record-changes-since-1000", "a page of 1000 changes since a token: name and one field", pages) {
         try $0.prepareChanges()
         return try $0.changes(pages, round: $1, areWhole: false)

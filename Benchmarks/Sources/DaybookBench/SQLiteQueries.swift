@@ -140,8 +140,17 @@ final class SQLiteQueries: QueryEngine {
   }
 
   func range(_ count: Int, round: UInt64) throws -> UInt64 {
-    let find = try statement(
-      "SELECT title, code, rating FROM venue WHERE rating >= ?1 ORDER BY rating LIMIT \(QueryRows.limit)")
+    try range(
+      count, round, "SELECT title, code, rating FROM venue WHERE rating >= ?1 ORDER BY rating LIMIT \(QueryRows.limit)")
+  }
+
+  func highest(_ count: Int, round: UInt64) throws -> UInt64 {
+    try range(
+      count, round, "SELECT title, code, rating FROM venue WHERE rating <= ?1 ORDER BY rating DESC LIMIT \(QueryRows.limit)")
+  }
+
+  private func range(_ count: Int, _ round: UInt64, _ text: String) throws -> UInt64 {
+    let find = try statement(text)
     var sum: UInt64 = 0
     for step in 0..<count {
       let number = Workload.pick(step, among: UInt64(recordCount), round: round)

@@ -172,27 +172,37 @@ final class SQLiteRecords: RecordEngine {
   }
 
   func fetchTenFields(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
-    try fetch(count, whole, among: recordCount, round: round, ownSnapshots) { Book($0).sum }
+    try fetch(0..<count, whole, among: recordCount, round: round, ownSnapshots) { Book($0).sum }
   }
 
   /// The same sum of the columns where they lie, without a value of Swift: what a loop in C could do.
   func fetchTenFieldsInPlace(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
-    try fetch(count, whole, among: recordCount, round: round, true, Book.sum)
+    try fetch(0..<count, whole, among: recordCount, round: round, true, Book.sum)
   }
 
   func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
-    try fetch(count, one, among: recordCount, round: round, ownSnapshots) { UInt64(bitPattern: sqlite3_column_int64($0, 0)) }
+    try fetch(0..<count, one, among: recordCount, round: round, ownSnapshots) { UInt64(bitPattern: sqlite3_column_int64($0, 0)) }
+  }
+
+  func fetchHundreds(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {
+    var sum: UInt64 = 0
+    for hundred in 0..<count {
+      sum &+= try fetch(hundred * 100..<hundred * 100 + 100, one, among: recordCount, round: round, false) {
+        UInt64(bitPattern: sqlite3_column_int64($0, 0))
+      }
+    }
+    return sum
   }
 
   @inline(__always)
   private func fetch(
-    _ count: Int, _ statement: OpaquePointer, among recordCount: UInt64, round: UInt64, _ ownSnapshots: Bool,
+    _ steps: Range<Int>, _ statement: OpaquePointer, among recordCount: UInt64, round: UInt64, _ ownSnapshots: Bool,
     _ read: (OpaquePointer) -> UInt64
   ) throws -> UInt64 {
     // Outside a transaction every statement has a snapshot of its own.
     if !ownSnapshots { try connection.run(beginReading) }
     var sum: UInt64 = 0
-    for step in 0..<count {
+    for step in steps {
       var name = Book.name(Workload.pick(step, among: recordCount, round: round))
       try name.withUTF8 { name in
         bind(name, to: statement, 1)

@@ -85,6 +85,8 @@ protocol QueryEngine: AnyObject {
   func equal(_ count: Int, round: UInt64) throws -> UInt64
   /// The first 50 by rating, from a rating on.
   func range(_ count: Int, round: UInt64) throws -> UInt64
+  /// The 50 with the highest ratings that are not above one, the highest first.
+  func highest(_ count: Int, round: UInt64) throws -> UInt64
   /// The first 50 by title whose title begins with a word.
   func prefix(_ count: Int, round: UInt64) throws -> UInt64
   /// Those in a circle.
