@@ -181,7 +181,9 @@ final class SQLiteRecords: RecordEngine {
   }
 
   func fetchOneField(_ count: Int, among recordCount: UInt64, round: UInt64, ownSnapshots: Bool) throws -> UInt64 {
-    try fetch(0..<count, one, among: recordCount, round: round, ownSnapshots) { UInt64(bitPattern: sqlite3_column_int64($0, 0)) }
+    try fetch(0..<count, one, among: recordCount, round: round, ownSnapshots) {
+      UInt64(bitPattern: sqlite3_column_int64($0, 0))
+    }
   }
 
   func fetchHundreds(_ count: Int, among recordCount: UInt64, round: UInt64) throws -> UInt64 {

@@ -220,7 +220,8 @@ final class NotificationStream: CommitWatcher {
       for id in firing.keys { known.fired[id] = nil }
       firing = [:]
     }
-    return Found(ready: gathered.notifications.map { Ready(notification: $0, firing: firing[$0.subscription.id]) }, known: known)
+    let ready = gathered.notifications.map { Ready(notification: $0, firing: firing[$0.subscription.id]) }
+    return Found(ready: ready, known: known)
   }
 }
 

@@ -107,7 +107,7 @@ enum IndexKey {
     buffer.append(uint64: cell.byteSwapped)
   }
 
-  /// Number and cell of an entry, as an index has them; or what is behind all entries of the cell.
+  /// Number and cell of an entry, as an index has them; or what comes after all entries of the cell.
   static func key(number: UInt16, cell: UInt64, isEnd: Bool) -> [UInt8] {
     let byteCount = numberByteCount + 9
     var key = [UInt8](repeating: afterNames, count: isEnd ? byteCount + 1 : byteCount)

@@ -95,7 +95,7 @@ extension KeyList {
       let place = own?[index] ?? index
       let order = compareKeys(self[place], other[others?[otherIndex] ?? otherIndex])
       if order == 0 { common.append(place) }
-      // Both at once: which of two words' lists is behind, nothing foretells.
+      // Without a branch: which of the two lists lags, nothing foretells.
       index &+= order <= 0 ? 1 : 0
       otherIndex &+= order >= 0 ? 1 : 0
     }

@@ -18,7 +18,7 @@ struct PacedCompactionTests {
     let store: KeyValueStore
     /// For how many copied commits it makes one.
     let ratio: Int
-    /// Nobody wants it any more once it catches up.
+    /// It is not wanted any more once it catches up.
     var isGivenUp = false
     let counts = Locked(Counts())
 
@@ -86,11 +86,11 @@ struct PacedCompactionTests {
     #expect(counts.copiedWithinTurn < 100)
   }
 
-  @Test("a slow compaction that commits outrun hears that nobody wants it any more")
+  @Test("a slow compaction that commits outrun hears that it is not wanted any more")
   func hearsWhileCatchingUp() throws {
     // At its rate, because less is missing than was copied; each of its sleeps is a short one.
     let counts = try Self.compact(ratio: 1, byteCount: 3_000_000, bytesPerSecond: 1_000_000, isGivenUp: true)
-    #expect(counts.copied > 0 && counts.copied < 300, "\(counts.copied) commits were copied for nobody")
+    #expect(counts.copied > 0 && counts.copied < 300, "\(counts.copied) commits were copied for nothing")
   }
 
   @Test("a slow compaction that commits got far ahead of goes on as fast as it can")
