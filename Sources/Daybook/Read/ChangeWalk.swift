@@ -49,6 +49,7 @@ struct ChangeWalk {
   private let key = ByteBuffer(capacity: ChangeKey.maximumByteCount)
   /// Of a single group: stands on its next entry.
   private var cursor: Cursor
+  private var places: [PackedPlace] = []
   private var groups: [Group] = []
   /// What the keys of each group begin with: type and zero byte.
   private var prefixes: [[UInt8]] = []
@@ -152,6 +153,27 @@ struct ChangeWalk {
   /// Loads the bodies of the next entries ahead, as `Cursor.touchAhead` says.
   @inline(__always)
   mutating func touchAhead() { if heap.isEmpty { cursor.touchAhead(isPacked: true) } }
+
+  /// The next entries, as many as can be looked at without moving: at least one where there is one. Their bodies are loaded.
+  mutating func look(_ entries: inout [ChangeEntry]) throws(PageFault) {
+    entries.removeAll(keepingCapacity: true)
+    if left == 0 { return }
+    if !heap.isEmpty { return entries.append(try entry) }
+    cursor.look(limit: Int(clamping: left), keyByteCount: groups[0].keyByteCount, places: &places)
+    for place in places {
+      guard place.ownBits == 0 else { break }
+      entries.append(ChangeEntry(place.place, isDeleted: place.isFlagged))
+    }
+    if entries.isEmpty { throw fault(.value) }
+  }
+
+  /// Moves on by some of those that were looked at.
+  mutating func skip(_ count: Int) throws(PageFault) {
+    if count == 0 { return }
+    if !heap.isEmpty { return try next() }
+    left &-= UInt64(count)
+    if left > 0 { guard try cursor.skip(count) else { throw fault(.order) } }
+  }
 
   @inline(__always)
   mutating func next() throws(PageFault) {

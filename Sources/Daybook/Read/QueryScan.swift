@@ -32,6 +32,9 @@ struct QueryScan: ~Copyable {
   private var start: (sequence: UInt64, ordinal: UInt32)
   private var isDefault = false
   private var walk: ChangeWalk?
+  /// The next entries, and how many of them the walk still stands in front of.
+  private var entries: [ChangeEntry] = []
+  private var taken = 0
   private let access: QueryPreparation.Access
   /// Only some records are looked at, and `access` says which.
   private let isListed: Bool
@@ -84,13 +87,9 @@ struct QueryScan: ~Copyable {
   /// The next record that passes; nil when there is none.
   mutating func next() throws(DatabaseError) -> Found? {
     if isListed { return try nextCandidate() }
-    while try findEntry() {
-      let entry: ChangeEntry
-      do throws(PageFault) {
-        walk?.touchAhead()
-        guard let found = try walk?.entry else { return nil }
-        entry = found
-      } catch { throw view.failure(error) }
+    while true {
+      if taken == entries.count, try !look() { return nil }
+      let entry = entries[taken]
       steps += weight + Int(entry.place.byteCount / 4096)
       if steps >= Self.patience {
         steps = 0
@@ -98,16 +97,14 @@ struct QueryScan: ~Copyable {
       }
       if entry.isDeleted {
         guard type == nil else { throw view.failure(.operation(offset: entry.place.offset)) }
-        try advance()
+        taken += 1
         continue
       }
       guard UInt64(entry.place.byteCount) <= remaining else { throw view.failure(.operation(offset: entry.place.offset)) }
       remaining -= UInt64(entry.place.byteCount)
-      let found = try body(at: entry.place, zone)
-      try advance()
-      if let found { return found }
+      taken += 1
+      if let found = try body(at: entry.place, zone) { return found }
     }
-    return nil
   }
 
   /// The body at a place, if it passes.
@@ -148,6 +145,7 @@ struct QueryScan: ~Copyable {
       guard candidate < candidates.count else { return nil }
       return (candidates[candidate].zone, candidates[candidate].entry.sequence, candidates[candidate].entry.ordinal)
     }
+    try skip()
     guard try findEntry() else { return nil }
     do throws(PageFault) {
       guard let position = try walk?.position() else { return nil }
@@ -267,8 +265,19 @@ struct QueryScan: ~Copyable {
     packedFilter?.enter(zones[index])
   }
 
-  private mutating func advance() throws(DatabaseError) {
-    do throws(PageFault) { try walk?.next() } catch { throw view.failure(error) }
+  /// Looks at the next entries; false where there are none.
+  private mutating func look() throws(DatabaseError) -> Bool {
+    try skip()
+    guard try findEntry() else { return false }
+    do throws(PageFault) { try walk?.look(&entries) } catch { throw view.failure(error) }
+    return true
+  }
+
+  /// Moves the walk to the next entry.
+  private mutating func skip() throws(DatabaseError) {
+    do throws(PageFault) { try walk?.skip(taken) } catch { throw view.failure(error) }
+    entries.removeAll(keepingCapacity: true)
+    taken = 0
   }
 }
 

@@ -18,7 +18,7 @@ package struct Cursor {
     var index: Int
   }
 
-  private let reader: TreeReader
+  let reader: TreeReader
   private let root: TreeRoot
   private var path: [Step] = []
   /// Nil as long as all pages can be read in place: the file is mapped, the root is not inline, and no leaf had a delta yet.
@@ -26,11 +26,11 @@ package struct Cursor {
   private var keepsCopies: Bool
   /// Whether a leaf of the file is checked in the copy.
   private var checksCopies = false
-  private var leaf: Page
+  var leaf: Page
   /// The reference of the page that was read last: the leaf, while the cursor is on a record.
   private var reference: UInt64 = 0
-  private var leafCellCount = 0
-  private var index = 0
+  var leafCellCount = 0
+  var index = 0
   private(set) package var isValid = false
   /// What `next` does where the cursor is on no record.
   private var entry = Entry.first
@@ -109,7 +109,7 @@ package struct Cursor {
   }
 
   @inline(never)
-  private mutating func enter() throws(PageFault) -> Bool {
+  mutating func enter() throws(PageFault) -> Bool {
     switch entry {
     case .first: return try first()
     case .found:
@@ -138,48 +138,6 @@ package struct Cursor {
       precondition(isValid, "a value is read where a cursor stands on a record")
       return leaf.value(index)
     }
-  }
-
-  /// Loads the log bytes of the next records, several at a time. A walk over bodies that lie in another order in the log then
-  /// waits for many cache misses at once, not for one after another. One load at each step does not help, because each holds up
-  /// the work behind it (row: kv-scan-arrival-order).
-  ///
-  /// - Parameter isPacked: how the values begin: with a `PackedPlace`, or with the place as it is.
-  @inline(__always)
-  package mutating func touchAhead(isPacked: Bool) {
-    if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(isPacked) }
-  }
-
-  private static let touchGroup = 16
-  /// Fewer cells are read one after the other.
-  private static let fewCells = 32
-
-  @inline(never)
-  private mutating func touchGroup(_ isPacked: Bool) {
-    if reader.source.isBuffered || isGroupSequential(isPacked) { return }
-    for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, isPacked) }
-  }
-
-  /// The place that a value begins with.
-  @_transparent
-  private func place(in value: ByteView, _ isPacked: Bool) -> Place? {
-    if isPacked { return PackedPlace(value)?.place }
-    return value.count >= Place.encodedByteCount ? Place(value, at: 0) : nil
-  }
-
-  /// Whether the group has the same order in the log: then the processor prefetches by itself, and loads ahead cost more than
-  /// they save (row: record-changes-since-1000).
-  private mutating func isGroupSequential(_ isPacked: Bool) -> Bool {
-    guard let first = place(in: leaf.value(index), isPacked),
-      let last = place(in: leaf.value(min(index &+ Cursor.touchGroup, leafCellCount) &- 1), isPacked)
-    else { return false }
-    return last.offset &- first.offset < UInt64(Cursor.touchGroup * 512)
-  }
-
-  @inline(__always)
-  private mutating func touch(_ index: Int, _ isPacked: Bool) {
-    guard index < leafCellCount, let place = place(in: leaf.value(index), isPacked) else { return }
-    reader.touch(place)
   }
 
   /// Whether values here begin with the roots of other trees.
@@ -219,28 +177,6 @@ package struct Cursor {
     if order != 0 { return order }
     if other.count < prefix.count { return 1 }
     return compareKeys(leaf.suffix(index), other.dropFirst(prefix.count))
-  }
-
-  /// Appends the keys from here on that are below another one to a list, as many as `limit` allows: from the record under the cursor,
-  /// or, of a cursor that `start` has put in front of one, from that. Afterwards it is on the first that was not appended.
-  /// - Parameter dropCount: so many bytes each key has more than what is appended of it.
-  /// - Returns: whether these are all.
-  package mutating func gather(
-    below upper: ByteView, limit: Int, dropping dropCount: Int = 0, into keys: KeyList
-  ) throws(PageFault) -> Bool {
-    if !isValid { guard try enter() else { return true } }
-    var room = limit
-    while true {
-      let end = max(index, leaf.search(upper).index)
-      let last = min(end, index &+ room)
-      if last &- index > Cursor.fewCells { leaf.touchCells() }
-      keys.append(index..<last, of: leaf, dropping: dropCount)
-      room &-= last &- index
-      index = last
-      if last < end { return false }
-      if end < leafCellCount { return true }
-      guard try advance() else { return true }
-    }
   }
 
   /// Moves to the first record whose key is not below one that comes after the cursor's place: as `seek`, but in the same leaf if it is there.
@@ -327,7 +263,7 @@ package struct Cursor {
     return page
   }
 
-  private mutating func advance() throws(PageFault) -> Bool {
+  mutating func advance() throws(PageFault) -> Bool {
     isValid = false
     while let step = path.popLast() {
       if step.index + 1 >= step.page.cellCount { continue }
