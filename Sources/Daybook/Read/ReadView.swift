@@ -259,32 +259,6 @@ import DaybookEngine
     }
   }
 
-  /// Calls `body` with every record of a zone in the order of names, after `name`.
-  /// Ends early when `body` returns false.
-  func forEachRecord(in id: Zone.ID, after name: String?, _ visit: (Record) throws -> Bool) throws {
-    let zone = try existingZone(id)
-    let start: [UInt8] = name.map { NameKey.key(of: $0) + [0] } ?? []
-    var cursor = reader.cursor(in: zone.byName)
-    try start.withView { (view) throws(DatabaseError) in try self.start(&cursor, at: view) }
-    let key = ByteBuffer(capacity: 256)
-    var remaining = logEnd
-    let isDefault = id.isDefault
-    while try next(&cursor) {
-      cursor.key(into: key)
-      cursor.touchAhead(isPacked: true)
-      guard let place = RecordEntry(cursor.value)?.place else { throw failure(reader.fault(in: zone.byName)) }
-      guard UInt64(place.byteCount) <= remaining else { throw failure(.operation(offset: place.offset)) }
-      remaining -= UInt64(place.byteCount)
-      let body = try body(at: place)
-      // Entries of a forged file may all lead to one large body: a page of records would take many times the file's size.
-      let isListed = body.withBytes { NameKey.matches(key.view, RecordBody.nameBytes(of: $0)) }
-      guard isListed, body.isOf(id, isDefault: isDefault) else {
-        throw misplaced(place, id, NameKey.name(of: key.view).withView { UTF8Order.string($0, isValid: false) })
-      }
-      if try !visit(Record(body: body)) { return }
-    }
-  }
-
   // MARK: metadata of the application
 
   func metadata(forKey key: String) throws(DatabaseError) -> Data? {
