@@ -159,6 +159,7 @@ struct ChangeWalk {
     entries.removeAll(keepingCapacity: true)
     if left == 0 { return }
     if !heap.isEmpty { return entries.append(try entry) }
+    if places.capacity == 0 { places.reserveCapacity(Cursor.lookCount) }
     cursor.look(limit: Int(clamping: left), keyByteCount: groups[0].keyByteCount, places: &places)
     for place in places {
       guard place.ownBits == 0 else { break }

@@ -269,6 +269,7 @@ struct QueryScan: ~Copyable {
   private mutating func look() throws(DatabaseError) -> Bool {
     try skip()
     guard try findEntry() else { return false }
+    if entries.capacity == 0 { entries.reserveCapacity(Cursor.lookCount) }
     do throws(PageFault) { try walk?.look(&entries) } catch { throw view.failure(error) }
     return true
   }

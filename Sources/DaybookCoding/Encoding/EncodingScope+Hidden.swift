@@ -23,8 +23,9 @@ extension EncodingScope {
 
   /// The encoder of a superclass: what that encrypts is to be hidden here, too, whatever the rules say of keys elsewhere.
   func superEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
-    let below = inheritedSecrets.isEmpty ? nil : step(key, after: above, prefix: "")
-    for secret in inheritedSecrets.sorted() where !isHidden(secret, below: below) {
+    guard let inheritedSecrets else { return pendingEncoder(key, above) }
+    let below = step(key, after: above, prefix: "")
+    for secret in inheritedSecrets where !isHidden(secret, below: below) {
       fail(
         RecordCodingError(
           .unsupportedValue, "The superclass encrypts this property, and it would be plain where the superclass is encoded.",
@@ -35,8 +36,8 @@ extension EncodingScope {
 
   /// Of what only a rule for `super` hides, nothing may have a field of its own: the class may have encoded its superclass in its own
   /// place nevertheless.
-  func checkInheritedSecrets() throws {
-    for secret in inheritedSecrets.sorted() {
+  func check(_ inheritedSecrets: [String]) throws {
+    for secret in inheritedSecrets {
       let path = secret.split(separator: ".").map { String($0) }
       if SuperclassCheck.isHidden(path, rules) { continue }
       for last in path.indices {

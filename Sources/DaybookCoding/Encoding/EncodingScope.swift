@@ -23,8 +23,8 @@ final class EncodingScope: CodingScope {
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
   var hasAssets = false
-  /// What superclasses encrypt in records of their own.
-  var inheritedSecrets: Set<String> = []
+  /// What superclasses encrypt in records of their own; nil for nothing.
+  var inheritedSecrets: [String]?
   @safe @exclusivity(unchecked) var fault: (any Error)?
   @safe @exclusivity(unchecked) private var pending: [Pending] = []
   /// Flattened values that have no field yet, and something in them that is finished later.
@@ -87,7 +87,7 @@ final class EncodingScope: CodingScope {
     if !listedKeys.isEmpty { try removeLeftOut() }
     if let fault { throw fault }
     if let ruleCheck { areRulesComplete = try ruleCheck.finish() }
-    if !inheritedSecrets.isEmpty { try checkInheritedSecrets() }
+    if let inheritedSecrets { try check(inheritedSecrets) }
     if flattened != nil { try finishFlattened() }
     // Numbers and keys were not counted.
     let most = byteCount.addingReportingOverflow(fields.record.fieldCountLimit * Self.mostByteCountOfKey).partialValue

@@ -8,16 +8,16 @@ import Daybook
 enum InheritedRules {
   /// Refuses an object whose rules neither encrypt nor leave out what superclasses encrypt.
   /// - Parameter rules: of the object's own class, and of the options.
-  /// - Returns: what superclasses encrypt.
-  static func check(_ own: any RecordEncodable.Type, _ rules: [String: FieldRule]) throws(RecordCodingError) -> Set<String> {
-    if TypeMemory.isKnownToInheritNoSecrets(own) { return [] }
-    let secrets = secrets(above: own)
+  /// - Returns: what superclasses encrypt; nil for nothing.
+  static func check(_ own: any RecordEncodable.Type, _ rules: [String: FieldRule]) throws(RecordCodingError) -> [String]? {
+    if TypeMemory.isKnownToInheritNoSecrets(own) { return nil }
+    let secrets = secrets(above: own).sorted()
     if secrets.isEmpty {
       TypeMemory.inheritsNoSecrets(own)
-      return []
+      return nil
     }
     if SuperclassCheck.isHidden([PlainKey.superKey.stringValue], rules) { return secrets }
-    for key in secrets.sorted() where !SuperclassCheck.isHidden(key.split(separator: ".").map { String($0) }, rules) {
+    for key in secrets where !SuperclassCheck.isHidden(key.split(separator: ".").map { String($0) }, rules) {
       throw RecordCodingError(
         .unsupportedValue,
         "The superclass encrypts this property, and the fieldRules of the object's own class do not: they need the rule, too, or one for super.",

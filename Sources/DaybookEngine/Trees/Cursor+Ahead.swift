@@ -35,7 +35,7 @@ extension Cursor {
     places.removeAll(keepingCapacity: true)
     guard isValid else { return }
     let suffixByteCount = keyByteCount &- leaf.prefixLength
-    for index in index..<min(leafCellCount, index &+ min(limit, Cursor.touchGroup)) {
+    for index in index..<min(leafCellCount, index &+ min(limit, Cursor.lookCount)) {
       let value = leaf.value(index)
       guard leaf.suffix(index).count == suffixByteCount, let place = PackedPlace(value), place.byteCount == value.count else {
         break
@@ -67,15 +67,16 @@ extension Cursor {
   /// - Parameter isPacked: how the values begin: with a `PackedPlace`, or with the place as it is.
   @inline(__always)
   package mutating func touchAhead(isPacked: Bool) {
-    if index & (Cursor.touchGroup &- 1) == 0 { touchGroup(isPacked) }
+    if index & (Cursor.lookCount &- 1) == 0 { touchGroup(isPacked) }
   }
 
-  private static let touchGroup = 16
+  /// So many records are looked at together, at most.
+  package static let lookCount = 16
 
   @inline(never)
   private mutating func touchGroup(_ isPacked: Bool) {
     if reader.source.isBuffered || isGroupSequential(isPacked) { return }
-    for ahead in 0..<Cursor.touchGroup { touch(index &+ ahead, isPacked) }
+    for ahead in 0..<Cursor.lookCount { touch(index &+ ahead, isPacked) }
   }
 
   /// The place that a value begins with.
@@ -89,13 +90,13 @@ extension Cursor {
   /// they save (row: record-changes-since-1000).
   private mutating func isGroupSequential(_ isPacked: Bool) -> Bool {
     guard let first = place(in: leaf.value(index), isPacked),
-      let last = place(in: leaf.value(min(index &+ Cursor.touchGroup, leafCellCount) &- 1), isPacked)
+      let last = place(in: leaf.value(min(index &+ Cursor.lookCount, leafCellCount) &- 1), isPacked)
     else { return false }
     return Cursor.isSequential(first, last)
   }
 
   private static func isSequential(_ first: Place, _ last: Place) -> Bool {
-    last.offset &- first.offset < UInt64(touchGroup * 512)
+    last.offset &- first.offset < UInt64(lookCount * 512)
   }
 
   @inline(__always)
