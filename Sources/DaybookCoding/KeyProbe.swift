@@ -36,7 +36,10 @@ final class KeyProbe: Decoder {
   /// The keys of each form of a type that tries one value after the other; empty where it has one. Those of superclasses are forms, too.
   static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [any CodingKey.Type] {
     guard let type, !(type is AnyClass), !(userInfo.isEmpty && TypeMemory.isKnownToHaveOneForm(type)) else { return [] }
-    if let probe = probe(type, userInfo), probe.found.count + probe.ofObjects.count > 1 { return probe.found + probe.ofObjects }
+    if let probe = probe(type, userInfo) {
+      // An object that told no keys has some all the same.
+      if probe.found.count + probe.ofObjects.count > 1 || probe.mayHaveOthers { return probe.found + probe.ofObjects }
+    }
     // What a type tries may depend on it.
     if userInfo.isEmpty { TypeMemory.hasOneForm(type) }
     return []

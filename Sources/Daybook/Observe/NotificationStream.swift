@@ -35,6 +35,12 @@ final class NotificationStream: CommitWatcher {
       bodyByteCount = 0
     }
 
+    /// Nothing that was found before is to be deleted.
+    mutating func forgetFirings() {
+      owed = []
+      for index in ready.indices { ready[index].firing = nil }
+    }
+
     mutating func widenGap(by other: Gap) {
       gap = Gap(
         last: max(gap?.last ?? 0, other.last), isInAnotherHistory: gap?.isInAnotherHistory ?? false || other.isInAnotherHistory)
@@ -88,6 +94,8 @@ final class NotificationStream: CommitWatcher {
       switch notice {
       case .commit(let changes):
         if excluded != nil, changes.origin == excluded { return }
+        // As one that deletes a subscription: hundreds of them must not displace what there is to tell.
+        if changes.isEmpty { break }
         state.notices.append(notice)
         state.bodyByteCount += changes.kept.bodyByteCount
         if state.notices.count > Self.noticeLimit || state.bodyByteCount > Self.bodyByteLimit {
@@ -96,7 +104,11 @@ final class NotificationStream: CommitWatcher {
       case .untold(let sequence, let origin, _):
         if excluded != nil, origin == excluded { return }
         state.dropNotices(through: sequence)
-      case .others(let others): state.dropNotices(through: others.last, inAnotherHistory: others.lastCommon < others.known)
+      case .others(let others):
+        let isInAnotherHistory = others.lastCommon < others.known
+        state.dropNotices(through: others.last, inAnotherHistory: isInAnotherHistory)
+        // There they may not have fired.
+        if isInAnotherHistory { state.forgetFirings() }
       }
       state.isStalled = false
     }
@@ -162,8 +174,6 @@ final class NotificationStream: CommitWatcher {
       if state.isFinished { return .end }
       guard state.hasWork else { return .wait }
       state.isBusy = true
-      // There they may not have fired.
-      if state.gap?.isInAnotherHistory ?? false { state.owed = [] }
       defer {
         state.notices = []
         state.bodyByteCount = 0
@@ -220,7 +230,12 @@ final class NotificationStream: CommitWatcher {
       for id in firing.keys { known.fired[id] = nil }
       firing = [:]
     }
-    let ready = gathered.notifications.map { Ready(notification: $0, firing: firing[$0.subscription.id]) }
+    // The last one of an ID is its subscription's: those before are of one that went with its zone.
+    var ready: [Ready] = []
+    for notification in gathered.notifications.reversed() {
+      ready.append(Ready(notification: notification, firing: firing.removeValue(forKey: notification.subscription.id)))
+    }
+    ready.reverse()
     return Found(ready: ready, known: known)
   }
 }

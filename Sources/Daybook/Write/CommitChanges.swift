@@ -87,6 +87,9 @@ final class CommitChanges: Sendable {
     return (interest.wantsBodies ? recorder.hasAllBodies : recorder.isComplete) ? nil : .tooMuch
   }
 
+  /// Whether nothing changed that a watcher may ask for: neither a record nor a zone.
+  var isEmpty: Bool { recorder.isComplete && recorder.events.isEmpty }
+
   /// The zones in which anything changed that a watcher asked for, in order.
   var zones: [Zone.ID] { made.zones }
   /// Zones that were made and deleted.

@@ -62,7 +62,8 @@
         syncedOffset = offset
       }
     }
-    if offset &- askedOffset >= Pace.largestSyncByteCount {
+    // Not while commits wait for it: who is asked may commit something.
+    if hurry != .holdingCommits, offset &- askedOffset >= Pace.largestSyncByteCount {
       askedOffset = offset
       if !isWanted() { throw Pace.cancelled }
     }
