@@ -32,7 +32,7 @@ struct QueryScan: ~Copyable {
   private var start: (sequence: UInt64, ordinal: UInt32)
   private var isDefault = false
   private var walk: ChangeWalk?
-  /// The next entries, and how many of them the walk still stands in front of.
+  /// The next entries, and how many of them were taken: the walk is still in front of the first.
   private var entries: [ChangeEntry] = []
   private var taken = 0
   private let access: QueryPreparation.Access
