@@ -6,9 +6,12 @@ final class KeyProbe: Decoder {
 
   /// A type that tries one value after the other has the keys of one of them.
   private var found: [any CodingKey.Type] = []
-  /// Those of objects and of their superclasses, as far as these ask for a container.
+  /// Those of objects, of their own class.
   private var ofObjects: [any CodingKey.Type] = []
   private var isOfObject = false
+  /// Types of keys, and classes: more than one, where the type tries several.
+  private var forms: Set<ObjectIdentifier> = []
+  private var hasUnknownForm = false
   /// An object may have keys of superclasses, too.
   private var mayHaveOthers = false
   /// The keys, where there are no others.
@@ -33,12 +36,12 @@ final class KeyProbe: Decoder {
     probe(type, userInfo).map { $0.found.isEmpty && !$0.mayHaveOthers && $0.isWithoutKeys } ?? false
   }
 
-  /// The keys of each form of a type that tries one value after the other; empty where it has one. Those of superclasses are forms, too.
-  static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [any CodingKey.Type] {
+  /// The keys of each form of a type that tries one value after the other; empty where it has one. Nil is a form whose keys are not known:
+  /// an object's that has a superclass with keys, or tells none.
+  static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [(any CodingKey.Type)?] {
     guard let type, !(type is AnyClass), !(userInfo.isEmpty && TypeMemory.isKnownToHaveOneForm(type)) else { return [] }
-    if let probe = probe(type, userInfo) {
-      // An object that told no keys has some all the same.
-      if probe.found.count + probe.ofObjects.count > 1 || probe.mayHaveOthers { return probe.found + probe.ofObjects }
+    if let probe = probe(type, userInfo), probe.forms.count > 1 {
+      return probe.found + probe.ofObjects + (probe.hasUnknownForm ? [nil] : [])
     }
     // What a type tries may depend on it.
     if userInfo.isEmpty { TypeMemory.hasOneForm(type) }
@@ -67,21 +70,23 @@ final class KeyProbe: Decoder {
     defer { depth -= 1 }
     guard let object = type as? AnyClass else { return look(at: type) }
     mayHaveOthers = true
-    let wasOfObject = isOfObject
+    forms.insert(ObjectIdentifier(type))
+    let (wasOfObject, count) = (isOfObject, ofObjects.count)
     isOfObject = true
-    defer { isOfObject = wasOfObject }
-    var level: AnyClass? = object
-    while let own = level {
-      if let decodable = own as? any Decodable.Type { look(at: decodable) }
-      level = _getSuperclass(own)
-    }
+    look(at: type)
+    isOfObject = wasOfObject
+    // A superclass is not asked: it may be one that is never decoded as itself.
+    if ofObjects.count == count || _getSuperclass(object) is any Decodable.Type { hasUnknownForm = true }
   }
 
   fileprivate func seeNoKeys() { isWithoutKeys = true }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    if !(isOfObject ? ofObjects : found).contains(where: { $0 == type }) {
-      if isOfObject { ofObjects.append(type) } else { found.append(type) }
+    if isOfObject {
+      if !ofObjects.contains(where: { $0 == type }) { ofObjects.append(type) }
+    } else {
+      forms.insert(ObjectIdentifier(type))
+      if !found.contains(where: { $0 == type }) { found.append(type) }
     }
     throw End()
   }
