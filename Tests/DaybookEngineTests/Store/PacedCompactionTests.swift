@@ -20,10 +20,13 @@ struct PacedCompactionTests {
     let ratio: Int
     /// It is not wanted any more once it catches up.
     var isGivenUp = false
+    /// Commits whenever it is asked whether it is wanted.
+    var commitsWhenAsked = false
     let counts = Locked(Counts())
 
     var isWanted: Bool {
-      counts.withLock { counts in
+      if commitsWhenAsked { commit(0) }
+      return counts.withLock { counts in
         counts.asked += 1
         return !isGivenUp || counts.copied == 0
       }
@@ -53,13 +56,14 @@ struct PacedCompactionTests {
   }
 
   private static func compact(
-    ratio: Int, byteCount: Int = 1, bytesPerSecond: Int = 1 << 40, isGivenUp: Bool = false
+    ratio: Int, byteCount: Int = 1, bytesPerSecond: Int? = 1 << 40, isGivenUp: Bool = false,
+    commitsWhenAsked: Bool = false
   ) throws -> RivalImager.Counts {
     var options = StoreOptions.small()
     options.durability = .relaxed
     let store = try KeyValueStore("a", disk: MemoryDisk(), options: options)
     try store.put("first", [UInt8](repeating: 1, count: byteCount))
-    let rewriter = RivalImager(store: store, ratio: ratio, isGivenUp: isGivenUp)
+    let rewriter = RivalImager(store: store, ratio: ratio, isGivenUp: isGivenUp, commitsWhenAsked: commitsWhenAsked)
     // Limited, and usually no slower for it.
     let pace = Pace(bytesPerSecond: bytesPerSecond, isWanted: { rewriter.isWanted }) { true }
     do { try store.stores.compact(rewriter, pace: pace) } catch {
@@ -91,6 +95,12 @@ struct PacedCompactionTests {
     // At its rate, because less is missing than was copied; each of its sleeps is a short one.
     let counts = try Self.compact(ratio: 1, byteCount: 3_000_000, bytesPerSecond: 1_000_000, isGivenUp: true)
     #expect(counts.copied > 0 && counts.copied < 300, "\(counts.copied) commits were copied for nothing")
+  }
+
+  @Test("a progress that commits does not wait for its own compaction", arguments: [nil, 1_000_000] as [Int?])
+  func progressThatCommits(bytesPerSecond: Int?) throws {
+    let counts = try Self.compact(ratio: 1, byteCount: 3_000_000, bytesPerSecond: bytesPerSecond, commitsWhenAsked: true)
+    #expect(counts.copied >= 300)
   }
 
   @Test("a slow compaction that commits got far ahead of goes on as fast as it can")
