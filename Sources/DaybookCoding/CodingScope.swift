@@ -15,7 +15,7 @@ class CodingScope {
   final let isPlain: Bool
   /// A layer above has the names of its own for system fields and record name: here they are keys like others.
   private final let hasLayer: Bool
-  private final var depth = 0
+  private(set) final var depth = 0
   /// Where a type's own code threw, if nobody caught it since.
   private(set) final var failurePath: [String]?
 

@@ -171,7 +171,59 @@ struct RuleMemoryTests {
       var container = encoder.container(keyedBy: Dog.DogKeys.self)
       var own = encoder.container(keyedBy: Keys.self)
       try own.encode("own", forKey: .name)
-      try super.encode(to: Self.isBelowSuper ? container.superEncoder() : container.superEncoder(forKey: .chip))
+      try super.encode(to: try place(&container))
+    }
+    /// Where the superclass goes.
+    func place(_ container: inout KeyedEncodingContainer<Dog.DogKeys>) throws -> any Encoder {
+      Self.isBelowSuper ? container.superEncoder() : container.superEncoder(forKey: .chip)
+    }
+  }
+
+  final class NamesakeInObject: Namesake {
+    override func place(_ container: inout KeyedEncodingContainer<Dog.DogKeys>) throws -> any Encoder {
+      var object = container.nestedContainer(keyedBy: Dog.DogKeys.self, forKey: .chip)
+      return object.superEncoder()
+    }
+  }
+
+  final class NamesakeInList: Namesake {
+    override func place(_ container: inout KeyedEncodingContainer<Dog.DogKeys>) throws -> any Encoder {
+      var list = container.nestedUnkeyedContainer(forKey: .chip)
+      return list.superEncoder()
+    }
+  }
+
+  class Toy: Codable {
+    var weight = 1
+    init() {}
+  }
+
+  final class Ball: Toy {
+    enum Keys: String, CodingKey { case color }
+    override init() { super.init() }
+    required init(from decoder: any Decoder) throws {
+      try super.init(from: decoder.container(keyedBy: Keys.self).superDecoder())
+    }
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode("red", forKey: .color)
+      try super.encode(to: container.superEncoder())
+    }
+  }
+
+  /// Has an object with a superclass of its own.
+  final class Playful: Animal {
+    enum ToyKeys: String, CodingKey { case toy }
+    override class var fieldRules: [String: FieldRule] { ["name": .encrypted, "toy": .flattened] }
+    override init() {
+      super.init()
+      name = "SECRET"
+    }
+    required init(from decoder: any Decoder) throws { try super.init(from: decoder) }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: ToyKeys.self)
+      try container.encode(Ball(), forKey: .toy)
     }
   }
 
@@ -185,12 +237,14 @@ struct RuleMemoryTests {
     flat.nested = .flattened
     for options in [RecordCodingOptions(), flat] {
       let encoder = RecordEncoder(options: options)
-      for animal in [Undecided(), Namesake(), NamesakeBelowKey()] as [Animal] {
+      for animal in [Undecided(), Namesake(), NamesakeBelowKey(), NamesakeInObject(), NamesakeInList()] as [Animal] {
         for onto in [nil, try Record(type: "Animal", id: Record.ID("a"))] {
           let error = refusal { try onto.map { try encoder.encode(animal, onto: $0) } ?? encoder.encode(animal) }
           #expect(error?.code == .unsupportedValue && error?.path.last == "name", "\(animal) \(String(describing: error))")
         }
       }
+      // A property's superclass is none of the record's.
+      #expect(try !hasSecret(encoder.encode(Playful())))
     }
   }
 

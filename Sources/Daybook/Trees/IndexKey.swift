@@ -156,7 +156,8 @@ enum IndexKey {
       end += 1
     default: return nil
     }
-    return end < key.count ? end : nil
+    // A walk from one value to the next would not get past a name that sorts after all names: only a forged file has one.
+    return end < key.count && key[end] != afterNames ? end : nil
   }
 
   /// The key by which the record of an entry is found by name; nil when it is no key.

@@ -23,15 +23,19 @@ extension EncodingScope {
 
   /// The encoder of a superclass: what that encrypts is to be hidden here, too, whatever the rules say of keys elsewhere.
   func superEncoder(_ key: some CodingKey, _ above: PathStep?) -> FieldEncoder {
-    guard let inheritedSecrets else { return pendingEncoder(key, above) }
-    let below = step(key, after: above, prefix: "")
+    if inheritedSecrets != nil { checkSuper(step(key, after: above, prefix: "")) }
+    return pendingEncoder(key, above)
+  }
+
+  /// The same for an encoder below a step. Only of the record's own value: others have superclasses of their own.
+  func checkSuper(_ below: PathStep?) {
+    guard let inheritedSecrets, depth == 0 else { return }
     for secret in inheritedSecrets where !isHidden(secret, below: below) {
       fail(
         RecordCodingError(
           .unsupportedValue, "The superclass encrypts this property, and it would be plain where the superclass is encoded.",
           path: pathTexts(below) + [secret], facts: .init(key: secret)))
     }
-    return pendingEncoder(key, above)
   }
 
   /// Of what only a rule for `super` hides, nothing may have a field of its own: the class may have encoded its superclass in its own

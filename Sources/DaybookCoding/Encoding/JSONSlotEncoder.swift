@@ -142,8 +142,12 @@ private struct JSONObjectContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
     member(key, isNew: false).unkeyedContainer()
   }
-  func superEncoder() -> any Encoder { member(PlainKey.superKey) }
-  func superEncoder(forKey key: Key) -> any Encoder { member(key) }
+  func superEncoder() -> any Encoder { checked(member(PlainKey.superKey)) }
+  func superEncoder(forKey key: Key) -> any Encoder { checked(member(key)) }
+  private func checked(_ encoder: JSONSlotEncoder) -> JSONSlotEncoder {
+    scope.checkSuper(encoder.step)
+    return encoder
+  }
 }
 
 /// The elements of a JSON array.
@@ -183,5 +187,9 @@ private struct JSONArrayContainer: UnkeyedEncodingContainer {
     element().container(keyedBy: keyType)
   }
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
-  func superEncoder() -> any Encoder { element() }
+  func superEncoder() -> any Encoder {
+    let encoder = element()
+    scope.checkSuper(encoder.step)
+    return encoder
+  }
 }

@@ -135,5 +135,9 @@ struct ListEncodingContainer: UnkeyedEncodingContainer {
     pendingElement().container(keyedBy: keyType)
   }
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { pendingElement().unkeyedContainer() }
-  func superEncoder() -> any Encoder { pendingElement() }
+  func superEncoder() -> any Encoder {
+    let encoder = pendingElement()
+    scope.checkSuper(encoder.step)
+    return encoder
+  }
 }
