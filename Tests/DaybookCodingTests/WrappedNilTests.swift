@@ -270,6 +270,23 @@ struct WrappedNilTests {
   }
 
   private final class Other: Codable { var b = 2 }
+
+  /// Its superclass has a key of its own.
+  private final class Apart: Base {
+    enum Keys: String, CodingKey { case c }
+    override init() { super.init() }
+    required init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: Keys.self)
+      _ = try container.decode(Int.self, forKey: .c)
+      try super.init(from: container.superDecoder())
+    }
+    override func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(5, forKey: .c)
+      try super.encode(to: container.superEncoder())
+    }
+  }
+
   private enum Form: Codable { case disc(radius: Int) }
 
   /// The first of two that can be read.
@@ -378,6 +395,8 @@ struct WrappedNilTests {
     try check(Base(), Other())
     try check(Sub(), Base(), areKeysKnown: false)
     try check(Sub(), Form.disc(radius: 7), areKeysKnown: false)
+    try check(Apart(), Form.disc(radius: 7), areKeysKnown: false)
+    try check(Apart(), Base(), areKeysKnown: false)
     try check(Concrete(), Form.disc(radius: 7), areKeysKnown: false)
     try check(Managed(), Base(), areKeysKnown: false)
     try check(Base(), Managed(), areKeysKnown: false)

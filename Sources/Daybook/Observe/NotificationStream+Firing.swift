@@ -27,15 +27,15 @@ extension NotificationStream {
       life = try Firing.life(of: stored, in: view)
     }
 
-    /// Deletes the subscription, unless it was saved again. False where another stream has: the stream that deletes a subscription tells
-    /// of it. One that was saved again, or went with its zone, is always told: no stream can see whether another one had deleted it
-    /// before, and telling twice is better than never.
+    /// Deletes the subscription, unless it was saved again, be it by a later version. False where another stream has: the stream that
+    /// deletes a subscription tells of it. One that was saved again, or went with its zone, is always told: no stream can see whether
+    /// another one had deleted it before, and telling twice is better than never.
     func claim(in context: WriteContext) throws(DatabaseError) -> Bool {
       let id = stored.subscription.id
-      guard let now = try StoredSubscriptions.entry(id, context.view)?.stored else {
+      guard let now = try StoredSubscriptions.entry(id, context.view) else {
         return try Firing.life(of: stored, in: context.view) != life
       }
-      if now == stored { try StoredSubscriptions.delete(id, from: context) }
+      if now.stored == stored { try StoredSubscriptions.delete(id, from: context) }
       return true
     }
 

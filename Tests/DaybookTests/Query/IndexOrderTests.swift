@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable @_spi(Daybook) import Daybook
+@testable import DaybookEngine
 
 @Suite("orders that an index has")
 struct IndexOrderTests {
@@ -60,6 +61,42 @@ struct IndexOrderTests {
         #expect(try indexed.records(query).map(\.id.name) == plain.records(query).map(\.id.name))
       }
     }
+  }
+
+  @Test("an entry whose name sorts after all names is told, and no walk goes round in it", arguments: ["date", "none", "rest"])
+  func nameAfterNames(kind: String) throws {
+    let database = try Database.scratch { $0.prefersIndexes = true }
+    try database.setIndex([.queryable, .sortable], on: "v", ofType: "Movie")
+    let exact = 9_007_199_254_740_993
+    try database.write { transaction in
+      for number in 0..<5 {
+        var record = try Record(type: "Movie", id: Record.ID("m\(number)"))
+        if kind == "date" { record["v"] = Date(timeIntervalSinceReferenceDate: Double(number)) }
+        if kind == "rest" { record["v"] = exact + 2 * number }
+        try transaction.save(record)
+      }
+    }
+    let index = try database.read { snapshot in
+      try snapshot.reading { (view) throws(DatabaseError) in try view.indexes()[0].number }
+    }
+    try database.forge(.default) { trees, changes in
+      let buffer = ByteBuffer(capacity: 64)
+      IndexKey.appendNumber(index, to: buffer)
+      switch kind {
+      case "date": IndexKey.append(Record.Value.date(Date(timeIntervalSinceReferenceDate: 2.5)), to: buffer)
+      case "rest": IndexKey.append(Record.Value.int(Int64(exact + 2)), to: buffer)
+      default: IndexKey.append(nil as ValueView?, to: buffer)
+      }
+      buffer.append(IndexKey.afterNames)
+      buffer.append(120)
+      try buffer.view.array.withView { (key) throws(LogFault) in
+        try [UInt8]().withView { (value) throws(LogFault) in _ = try changes.put(key, value, in: &trees.indexes) }
+      }
+    }
+    for sort in [Query.Sort.ascending("v"), .descending("v")] {
+      #expect(failure { try database.records(Query("Movie", sort: [sort], limit: 10)) }?.code == .corrupted, "\(sort)")
+    }
+    if kind != "none" { #expect(failure { try database.distinctValues(of: "v", for: Query("Movie")) }?.code == .corrupted) }
   }
 
   @Test("a limit without end has the whole order, and no page after it")
