@@ -48,7 +48,7 @@ struct NamedRecordsTests {
           return try Record.ID(Int.random(in: 0..<8, using: &random) == 0 ? "absent" : pick(names), in: zone)
         }
         let found: [Record.ID: Record] = try reader.records(ids)
-      let results: [Record.ID: Result<Record, DatabaseError>] = try reader.records(for: ids)
+        let results: [Record.ID: Result<Record, DatabaseError>] = try reader.records(for: ids)
         for id in ids {
           let single: Record? = try reader.record(id)
           let (value, own) = (found[id]?["n"] as Record.Value?, single?["n"] as Record.Value?)
