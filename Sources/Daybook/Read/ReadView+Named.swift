@@ -3,7 +3,7 @@ import DaybookEngine
 /// Several records by their IDs: looked up in groups, so that the processor waits for several at a time.
 extension ReadView {
   /// What a lookup finds.
-  private enum Named {
+  enum Named {
     case noZone, nothing
     case at(Place)
   }
@@ -45,7 +45,7 @@ extension ReadView {
   }
 
   /// Looks up records in the order of their IDs, those of one zone that follow one another together.
-  private func forEach(
+  func forEach(
     of ids: [Record.ID], _ visit: (Record.ID, Named) throws(DatabaseError) -> Void
   ) throws(DatabaseError) {
     let reader = reader

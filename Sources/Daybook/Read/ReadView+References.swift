@@ -8,12 +8,14 @@ extension ReadView {
     let zone = try existingZone(id.zone)
     var records: [Record] = []
     var remaining = logEnd
-    for source in try sources(of: id.name, kinds: ReferenceKind.all, in: zone, after: name, limit: limit) {
-      guard let entry = try entry(source, in: zone), UInt64(entry.place.byteCount) <= remaining else {
+    let sources = try sources(of: id.name, kinds: ReferenceKind.all, in: zone, after: name, limit: limit)
+    var bodies = BodyReading(self, count: sources.count)
+    try forEach(of: sources.map { Record.ID(unchecked: $0, in: id.zone) }) { (source, found) throws(DatabaseError) in
+      guard case .at(let place) = found, UInt64(place.byteCount) <= remaining else {
         throw failure(reader.fault(in: zone.references))
       }
-      remaining -= UInt64(entry.place.byteCount)
-      records.append(Record(body: try body(of: Record.ID(unchecked: source, in: id.zone), at: entry.place)))
+      remaining -= UInt64(place.byteCount)
+      records.append(Record(stored: try bodies.read(source, at: place)))
     }
     return records
   }
