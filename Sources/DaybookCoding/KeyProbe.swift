@@ -10,7 +10,7 @@ final class KeyProbe: Decoder {
   private var ofObjects: [any CodingKey.Type] = []
   private var isOfObject = false
   /// Types of keys, and classes: more than one, where the type tries several.
-  private var forms: Set<ObjectIdentifier> = []
+  private var seenForms: Set<ObjectIdentifier> = []
   private var hasUnknownForm = false
   /// An object may have keys of superclasses, too.
   private var mayHaveOthers = false
@@ -40,7 +40,7 @@ final class KeyProbe: Decoder {
   /// an object's that has a superclass with keys, or tells none.
   static func forms(of type: Any.Type?, userInfo: [CodingUserInfoKey: Any]) -> [(any CodingKey.Type)?] {
     guard let type, !(type is AnyClass), !(userInfo.isEmpty && TypeMemory.isKnownToHaveOneForm(type)) else { return [] }
-    if let probe = probe(type, userInfo), probe.forms.count > 1 {
+    if let probe = probe(type, userInfo), probe.seenForms.count > 1 {
       return probe.found + probe.ofObjects + (probe.hasUnknownForm ? [nil] : [])
     }
     // What a type tries may depend on it.
@@ -70,7 +70,7 @@ final class KeyProbe: Decoder {
     defer { depth -= 1 }
     guard let object = type as? AnyClass else { return look(at: type) }
     mayHaveOthers = true
-    forms.insert(ObjectIdentifier(type))
+    seenForms.insert(ObjectIdentifier(type))
     let (wasOfObject, count) = (isOfObject, ofObjects.count)
     isOfObject = true
     look(at: type)
@@ -85,7 +85,7 @@ final class KeyProbe: Decoder {
     if isOfObject {
       if !ofObjects.contains(where: { $0 == type }) { ofObjects.append(type) }
     } else {
-      forms.insert(ObjectIdentifier(type))
+      seenForms.insert(ObjectIdentifier(type))
       if !found.contains(where: { $0 == type }) { found.append(type) }
     }
     throw End()

@@ -96,16 +96,16 @@ struct IndexPlanner {
       let cells = LocationCover.ranges(around: center, metres: kilometres * 1000)
     else { return nil }
     if cells.isEmpty { return [] }
-    var ranges: [IndexRange] = []
-    ranges.reserveCapacity(cells.count + 1)
-    for cells in cells {
-      ranges.append(
-        IndexRange(
-          lower: IndexKey.key(number: definition.number, cell: cells.lowerBound, isEnd: false),
-          upper: IndexKey.key(number: definition.number, cell: cells.upperBound, isEnd: true)))
+    let (number, buffer) = (number, ByteBuffer(capacity: 16))
+    func key(_ cell: UInt64, isEnd: Bool) -> [UInt8] {
+      buffer.truncate(to: 0)
+      buffer.append(number)
+      IndexKey.append(cell: cell, to: buffer)
+      if isEnd { buffer.append(IndexKey.afterNames) }
+      return buffer.view.array
     }
-    ranges.append(IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1]))
-    return ranges
+    return cells.map { IndexRange(lower: key($0.lowerBound, isEnd: false), upper: key($0.upperBound, isEnd: true)) }
+      + [IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1])]
   }
 
   private func valueRanges(for condition: Query.Condition) -> [IndexRange]? {

@@ -107,17 +107,6 @@ enum IndexKey {
     buffer.append(uint64: cell.byteSwapped)
   }
 
-  /// Number and cell of an entry, as an index has them; or what comes after all entries of the cell.
-  static func key(number: UInt16, cell: UInt64, isEnd: Bool) -> [UInt8] {
-    let byteCount = numberByteCount + 9
-    var key = [UInt8](repeating: afterNames, count: isEnd ? byteCount + 1 : byteCount)
-    key[0] = UInt8(number >> 8)
-    key[1] = UInt8(truncatingIfNeeded: number)
-    key[2] = Rank.cell
-    for index in 0..<8 { key[3 + index] = UInt8(truncatingIfNeeded: cell >> UInt64(56 - 8 * index)) }
-    return key
-  }
-
   private static func append(double: Double, to buffer: ByteBuffer) {
     // −0 is 0.
     let bits = double == 0 ? 0 : double.bitPattern

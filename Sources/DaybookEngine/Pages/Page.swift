@@ -134,42 +134,39 @@ import Synchronization
   /// search reaches them, each would be a cache miss (row: kv-get-own-snapshot).
   @inline(__always)
   func touch() {
-    // Safe: offsets inside the page. Atomic, because the compiler would remove a plain load whose result is not used.
-    var offset = 0
-    while offset < 14 * 64 {
-      _ = unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
-      offset &+= 64
-    }
-    _ = unsafe (base + (Page.byteCount - 64)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
-      .load(ordering: .relaxed)
+    loadLines(14)
+    load(Page.byteCount - 64)
   }
 
   /// Loads the header and the prefix.
   @inline(__always)
   func touchEnds() {
-    // Safe: inside the page; atomic, as above.
-    _ = unsafe base.assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
-    _ = unsafe (base + (Page.byteCount - 64)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
-      .load(ordering: .relaxed)
+    load(0)
+    load(Page.byteCount - 64)
   }
 
-  /// Loads the beginning of a cell.
+  /// Loads the beginning of a cell: the word that its first byte is in ends inside the page, too.
   @inline(__always)
-  func touchCell(_ index: Int) {
-    // Safe: a cell begins inside the page, and the word that its first byte is in ends there, too.
-    _ = unsafe (base + (Page.cellOffset(slot(index)) & ~7)).assumingMemoryBound(to: Atomic<UInt64>.self).pointee
-      .load(ordering: .relaxed)
-  }
+  func touchCell(_ index: Int) { load(Page.cellOffset(slot(index)) & ~7) }
 
   /// Loads the whole page, all lines at once: for a walk over many of its cells (row: query-tokens).
   @inline(__always)
-  func touchCells() {
-    var offset = 0
-    while offset < Page.byteCount {
-      // Safe: inside the page; atomic, as above.
-      _ = unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
-      offset &+= 64
+  func touchCells() { loadLines(Page.byteCount / 64) }
+
+  @_transparent
+  private func loadLines(_ count: Int) {
+    var line = 0
+    while line < count {
+      load(line &* 64)
+      line &+= 1
     }
+  }
+
+  /// Loads a word inside the page.
+  @_transparent
+  private func load(_ offset: Int) {
+    // Safe: inside the page. Atomic, because the compiler would remove a plain load whose result is not used.
+    _ = unsafe (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self).pointee.load(ordering: .relaxed)
   }
 
   /// The first cell whose key is not below `key`, and whether it is equal to it.
