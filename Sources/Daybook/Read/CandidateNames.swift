@@ -25,7 +25,8 @@ struct CandidateNames {
   ) throws(DatabaseError) {
     if root.count == 0 { return }
     var cursor = view.reader.cursor(in: root)
-    let raw = KeyList(capacity: 64)
+    // Of a range of one value the names are gathered without what is in front of them.
+    let raw = ranges.contains { $0.nameOffset == nil } ? KeyList() : nil
     for range in ranges {
       var isAtEnd = false
       do throws(PageFault) {
@@ -38,7 +39,7 @@ struct CandidateNames {
         do throws(PageFault) {
           isAtEnd = try gather(range, &cursor, limit: room, raw)
         } catch { throw view.failure(error) }
-        guard CandidateNames.appendNames(of: raw, to: keys) else { throw view.failure(view.reader.fault(in: root)) }
+        if let raw, !CandidateNames.appendNames(of: raw, to: keys) { throw view.failure(view.reader.fault(in: root)) }
         if !isAtEnd { try view.checkStop(stop) }
       }
     }
@@ -46,12 +47,10 @@ struct CandidateNames {
     isOfOneValue = ranges.count == 1 && ranges[0].nameOffset != nil
   }
 
-  private func gather(_ range: IndexRange, _ cursor: inout Cursor, limit: Int, _ raw: KeyList) throws(PageFault) -> Bool {
+  private func gather(_ range: IndexRange, _ cursor: inout Cursor, limit: Int, _ raw: KeyList?) throws(PageFault) -> Bool {
     try range.upper.withView { (upper) throws(PageFault) in
-      if let byteCount = range.nameOffset {
-        return try cursor.gather(below: upper, limit: limit, dropping: byteCount, into: keys)
-      }
-      return try cursor.gather(below: upper, limit: limit, into: raw)
+      if let raw { return try cursor.gather(below: upper, limit: limit, into: raw) }
+      return try cursor.gather(below: upper, limit: limit, dropping: range.nameOffset ?? 0, into: keys)
     }
   }
 

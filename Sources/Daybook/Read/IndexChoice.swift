@@ -29,6 +29,8 @@ struct IndexChoice {
   static let largestCount: UInt64 = 1 << 18
   /// A record that is found by an index costs as much as so many of a scan, about.
   static let lookupCost: UInt64 = 4
+  /// So few are looked up whatever else there is: to find out how many records there are would cost about as much (row: query-equal).
+  static let fewCandidates: UInt64 = 16
   /// And as much as walking over so many entries, about.
   static let walkedEntryCount: UInt64 = 16
   /// Fewer candidates are not worth another walk, nor are more walks than these.
@@ -39,8 +41,9 @@ struct IndexChoice {
 
   /// How many descents of indexes a plan may spend to save looking at some records: each costs as much as a lookup. With few
   /// records neither cost matters.
+  static let leastDescents: UInt64 = 64
   static func descentLimit(recordCount: UInt64, zoneCount: Int) -> UInt64 {
-    max(64, recordCount / lookupCost + UInt64(zoneCount))
+    max(leastDescents, recordCount / lookupCost + UInt64(zoneCount))
   }
 }
 
@@ -65,11 +68,7 @@ extension ReadView {
   func indexAccess(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> QueryPreparation.Access {
     let query = plan.query
     guard let type = query.recordType, !plan.planners.isEmpty || plan.words != nil else { return .scan }
-    var total: UInt64 = 0
-    for zone in plan.trees { total += try count(ofType: type, in: zone) }
-    let isPreferred = database.options.prefersIndexes
-    let descents = isPreferred ? .max : IndexChoice.descentLimit(recordCount: total, zoneCount: plan.zones.count)
-    let most = isPreferred ? .max : min(IndexChoice.largestCount + 1, total / IndexChoice.lookupCost)
+    var costs = AccessCosts(self, type, plan.trees)
     var best: IndexChoice?
     var order: IndexChoice?
     for planner in plan.planners {
@@ -79,23 +78,22 @@ extension ReadView {
       if isOrder {
         // Its entries are walked over in their order, if it is chosen: their names are not gathered.
         let whole = ranges ?? IndexRange.union([planner.something, planner.nothing])
-        if let count = try count(of: whole, plan.trees, descents: descents, stop) {
+        if let count = try count(of: whole, plan.trees, descents: costs.descents(), stop) {
           order = IndexChoice(definition: planner.definition, ranges: whole, count: count)
-          if ranges != nil, count < best?.count ?? most {
+          if ranges != nil, try costs.isWorthwhile(count, best) {
             best = IndexChoice(definition: planner.definition, ranges: whole, count: count)
           }
         }
         continue
       }
       guard let ranges else { continue }
-      best =
-        try candidates(
-          [planner.definition], ranges, plan.trees, below: best?.count ?? most, IndexChoice.mostNames, descents, stop) ?? best
+      let found = try candidates([planner.definition], ranges, plan.trees, best, IndexChoice.mostNames, &costs, stop)
+      if let found { best = found }
     }
     var searches: [IndexChoice] = []
     for search in plan.words?.searches(for: query.predicate) ?? [] {
       if let choice = try candidates(
-        search.definitions, search.ranges, plan.trees, below: most, IndexChoice.mostNamesOfWords, descents, stop)
+        search.definitions, search.ranges, plan.trees, nil, IndexChoice.mostNamesOfWords, &costs, stop)
       {
         searches.append(choice)
       }
@@ -106,27 +104,30 @@ extension ReadView {
     }
     let access = best.map { QueryPreparation.Access.candidates($0) } ?? .scan
     guard let order, let limit = query.limit else { return access }
-    let others = isPreferred ? .max : best?.count ?? total / IndexChoice.lookupCost
+    let others = try costs.others(best)
     // What other conditions leave is not known.
     let isAll = plan.planners.contains { $0.definition.number == order.definition.number && $0.isAll(of: query.predicate) }
     let visited = min(order.count, isAll ? UInt64(clamping: limit) : UInt64(clamping: min(limit, .max / 4)) * 4)
     return visited < others ? .order(order) : access
   }
 
-  /// The entries of some ranges as candidates, with their names if they are few; nil where there are as many as `limit`, or finding out
+  /// The entries of some ranges as candidates, with their names if they are few; nil where they are not worthwhile, or finding out
   /// takes more descents than may be.
   private func candidates(
-    _ definitions: [IndexDefinition], _ ranges: [IndexRange], _ zones: [ZoneTrees], below limit: UInt64, _ mostNames: Int,
-    _ descents: UInt64, _ stop: QueryStop?
+    _ definitions: [IndexDefinition], _ ranges: [IndexRange], _ zones: [ZoneTrees], _ best: IndexChoice?, _ mostNames: Int,
+    _ costs: inout AccessCosts, _ stop: QueryStop?
   ) throws(DatabaseError) -> IndexChoice? {
-    if limit == 0 { return nil }
+    if best?.count == 0 { return nil }
+    let mostNames = min(UInt64(mostNames), best.map { $0.count - 1 } ?? .max)
     var choice: IndexChoice
-    if let names = try names(in: ranges, zones, limit: Int(clamping: min(UInt64(mostNames), limit - 1)), descents, stop) {
+    if let names = try names(in: ranges, zones, limit: Int(clamping: mostNames), &costs, stop) {
       let count = names.reduce(0) { $0 + UInt64($1.count) }
+      guard try costs.isWorthwhile(count, best) else { return nil }
       choice = IndexChoice(definition: definitions[0], ranges: ranges, count: count, names: names)
     } else {
-      if limit <= UInt64(mostNames) { return nil }
-      guard let count = try count(of: ranges, zones, below: limit, descents: descents, stop) else { return nil }
+      let limit = try costs.limit(best)
+      if limit <= mostNames { return nil }
+      guard let count = try count(of: ranges, zones, below: limit, descents: costs.descents(), stop) else { return nil }
       choice = IndexChoice(definition: definitions[0], ranges: ranges, count: count)
     }
     choice.otherDefinitions = definitions.dropFirst()
@@ -135,10 +136,11 @@ extension ReadView {
 
   /// The names in some ranges, for each zone; nil where there are more than `limit`, or finding out takes more descents than may be.
   private func names(
-    in ranges: [IndexRange], _ zones: [ZoneTrees], limit: Int, _ descents: UInt64, _ stop: QueryStop?
+    in ranges: [IndexRange], _ zones: [ZoneTrees], limit: Int, _ costs: inout AccessCosts, _ stop: QueryStop?
   ) throws(DatabaseError) -> [CandidateNames]? {
     let (asked, isTooMany) = UInt64(ranges.count).multipliedReportingOverflow(by: UInt64(zones.count))
-    if isTooMany || asked > descents { return nil }
+    if isTooMany { return nil }
+    if asked > IndexChoice.leastDescents, try asked > costs.descents() { return nil }
     var result: [CandidateNames] = []
     var rest = limit
     for zone in zones {

@@ -7,6 +7,8 @@ import DaybookEngine
 
 /// The ranges of an index of values, or of places, that a predicate allows. Every record that passes has an entry in one of them.
 /// Others may, too, so the caller tests each record. Words are `WordPlanner`'s.
+///
+/// Belongs to the thread that made it.
 struct IndexPlanner {
   let definition: IndexDefinition
   /// The kinds that the field has had.
@@ -22,7 +24,13 @@ struct IndexPlanner {
     self.now = now
   }
 
-  private var number: [UInt8] { IndexRange(number: definition.number).lower }
+  /// What keys are made in.
+  private let buffer = ByteBuffer(capacity: 64)
+
+  private func beginKey() {
+    buffer.truncate(to: 0)
+    IndexKey.appendNumber(definition.number, to: buffer)
+  }
 
   /// Whether the index is of a field.
   func isOf(_ field: Query.Field) -> Bool { definition.isOf(field) }
@@ -96,14 +104,13 @@ struct IndexPlanner {
       let cells = LocationCover.ranges(around: center, metres: kilometres * 1000)
     else { return nil }
     if cells.isEmpty { return [] }
-    let (number, buffer) = (number, ByteBuffer(capacity: 16))
     func key(_ cell: UInt64, isEnd: Bool) -> [UInt8] {
-      buffer.truncate(to: 0)
-      buffer.append(number)
+      beginKey()
       IndexKey.append(cell: cell, to: buffer)
       if isEnd { buffer.append(IndexKey.afterNames) }
       return buffer.view.array
     }
+    let number = IndexRange(number: definition.number).lower
     return cells.map { IndexRange(lower: key($0.lowerBound, isEnd: false), upper: key($0.upperBound, isEnd: true)) }
       + [IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1])]
   }
@@ -134,8 +141,7 @@ struct IndexPlanner {
       return equal(value, equality)
     case .text(.prefix, let text):
       guard condition.options.isEmpty else { return nil }
-      let buffer = ByteBuffer(capacity: 64)
-      buffer.append(number)
+      beginKey()
       buffer.append(IndexKey.Rank.text)
       UTF8Order.withView(of: text.text) { IndexKey.appendStart(of: $0, to: buffer) }
       let lower = buffer.view.array
@@ -159,8 +165,7 @@ struct IndexPlanner {
 
   /// Number and value of the entries that a constant has.
   func prefix(of value: Record.Value) -> [UInt8] {
-    let buffer = ByteBuffer(capacity: 64)
-    buffer.append(number)
+    beginKey()
     IndexKey.append(value, to: buffer)
     return buffer.view.array
   }
@@ -178,7 +183,8 @@ struct IndexPlanner {
   private func equal(_ value: Record.Value, _ options: Query.TextOptions) -> [IndexRange]? {
     guard isUsable(value), options.isEmpty || value.kind != .string else { return nil }
     let prefix = prefix(of: value)
-    return [IndexRange(lower: prefix, upper: prefix + [IndexKey.afterNames])]
+    buffer.append(IndexKey.afterNames)
+    return [IndexRange(lower: prefix, upper: buffer.view.array)]
   }
 
   private func ordered(_ comparison: Query.Comparison, _ value: Record.Value) -> [IndexRange]? {

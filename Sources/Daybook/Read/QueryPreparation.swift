@@ -3,7 +3,8 @@ import DaybookEngine
 /// A query that was checked for a version of a database, with everything that is made once for all records.
 struct QueryPreparation {
   /// Which records are looked at. It is decided once, before the first is read; whatever it is, each record that is read is tested.
-  enum Access {
+  /// Indirect: to hand it on is one reference more, where the names and ranges of an index are a dozen.
+  indirect enum Access {
     /// None: the predicate lets nothing pass.
     case none
     /// All of the type, in the order of their last saves.
@@ -26,6 +27,11 @@ struct QueryPreparation {
   /// That of words, if it may be.
   let words: WordPlanner?
   var access = Access.scan
+
+  consuming func reading(_ access: Access) -> QueryPreparation {
+    self.access = access
+    return self
+  }
 
   /// The index that is used, if one is.
   var choice: IndexChoice? {

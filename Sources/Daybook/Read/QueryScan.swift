@@ -186,6 +186,7 @@ struct QueryScan: ~Copyable {
     if hasCandidates { return }
     hasCandidates = true
     var entries: [RecordEntry] = []
+    entries.reserveCapacity(LookupGroup.largestCount)
     var group = LookupGroup()
     for index in zone + 1..<max(zone + 1, zones.count) {
       let names = try candidateNames(index)

@@ -14,10 +14,8 @@ extension ReadView {
   func prepare(
     _ query: Query, alsoAsking field: Query.Field? = nil, _ stop: QueryStop? = nil, checksDialect: Bool = true
   ) throws(DatabaseError) -> QueryPreparation {
-    var plan = try prepareFilter(query, alsoAsking: field, checksDialect: checksDialect)
-    let access = try access(plan, stop)
-    plan.access = access
-    return plan
+    let plan = try prepareFilter(query, alsoAsking: field, checksDialect: checksDialect)
+    return plan.reading(try access(plan, stop))
   }
 
   /// Everything but the access, which depends on the zones that are asked.
@@ -128,6 +126,7 @@ extension ReadView {
   func records(_ plan: QueryPreparation, desiredKeys: [String]?, _ stop: QueryStop?) throws(DatabaseError) -> [Record] {
     var records: [Record] = []
     let limit = plan.query.limit ?? .max
+    records.reserveCapacity(min(limit, LookupGroup.largestCount))
     if plan.isInOrderOfSaves {
       var scan = QueryScan(self, plan, stop: stop)
       while records.count < limit, let found = try scan.next() {

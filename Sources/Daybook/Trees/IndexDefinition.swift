@@ -38,10 +38,7 @@ struct IndexDefinition: Equatable {
 
   /// What its entries are made of; nil for a kind, or a version of one, that this library does not know: it makes no entries of it,
   /// and no query uses it.
-  var kind: IndexKind? {
-    guard let kind = IndexDefinition.kind(storedKind), storedVersion == kind.version else { return nil }
-    return kind
-  }
+  let kind: IndexKind?
 
   private static func kind(_ byte: UInt8) -> IndexKind? { IndexKind.allCases.first { $0.byte == byte } }
 
@@ -59,6 +56,7 @@ struct IndexDefinition: Equatable {
   ) {
     storedKind = kind
     storedVersion = version
+    self.kind = IndexDefinition.kind(kind).flatMap { $0.version == version ? $0 : nil }
     self.number = number
     self.type = type
     self.key = key

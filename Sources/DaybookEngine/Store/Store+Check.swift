@@ -258,12 +258,3 @@ extension Page {
     return buffer.view.array
   }
 }
-
-extension [UInt8] {
-  /// The bytes as a view that is valid inside `body`.
-  package func withView<R, E: Error>(_ body: (ByteView) throws(E) -> R) throws(E) -> R {
-    try unsafe withUnsafeBufferPointer { (bytes) throws(E) in
-      try body(unsafe ByteView(UnsafeRawBufferPointer(bytes)))
-    }
-  }
-}

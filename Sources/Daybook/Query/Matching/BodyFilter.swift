@@ -44,7 +44,9 @@ final class BodyFilter {
     let options: Query.TextOptions
     /// Of CONTAINS in a text: the equality of elements may have other options.
     let partOptions: Query.TextOptions
-    /// The key's bytes.
+    /// Where the key is in the pool.
+    let keyBytes: Range<Int>
+    /// The key's bytes, once the pool has all.
     var key: ByteView
     var constants: Range<Int>
     var scalars: Range<Int>
@@ -72,7 +74,8 @@ final class BodyFilter {
     var compiler = FilterCompiler(dialect, now)
     start = compiler.compile(predicate)
     pool = compiler.pool
-    steps = compiler.finishedSteps()
+    compiler.finishSteps()
+    steps = compiler.steps
     constants = compiler.finishedConstants()
     scalars = compiler.scalars
     words = compiler.words

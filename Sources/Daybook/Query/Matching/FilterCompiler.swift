@@ -13,8 +13,7 @@ struct FilterCompiler {
   private let dialect: Query.Dialect
   private let now: Date
   let pool = ByteBuffer(capacity: 256)
-  private var steps: [BodyFilter.Step] = []
-  private var keys: [Range<Int>] = []
+  private(set) var steps: [BodyFilter.Step] = []
   private(set) var scalars: [UInt32] = []
   private(set) var words: [Range<Int>] = []
   private(set) var parts = TextParts()
@@ -115,11 +114,11 @@ struct FilterCompiler {
     }
     let keyStart = pool.count
     pool.append(utf8: condition.field.name)
-    keys.append(keyStart..<pool.count)
     steps.append(
       BodyFilter.Step(
         work: work, system: condition.field.system, isAny: condition.field.isAny, options: options,
-        partOptions: condition.options, key: pool.view.prefix(0), constants: firstConstant..<constants.count,
+        partOptions: condition.options, keyBytes: keyStart..<pool.count,
+        key: pool.view.prefix(0), constants: firstConstant..<constants.count,
         scalars: firstScalar..<scalars.count,
         words: firstWord..<words.count, parts: firstPart..<parts.count, place: place, onTrue: onTrue,
         onFalse: onFalse))
@@ -171,11 +170,9 @@ struct FilterCompiler {
     constants.append(Constant(value: value, bytes: start..<zoneStart, zoneKey: zoneStart..<pool.count))
   }
 
-  /// The steps, once nothing is added to the pool any more.
-  func finishedSteps() -> [BodyFilter.Step] {
-    var result = steps
-    for index in result.indices { result[index].key = pool.view.slice(keys[index]) }
-    return result
+  /// Points the steps to their keys, once nothing is added to the pool any more.
+  mutating func finishSteps() {
+    for index in steps.indices { steps[index].key = pool.view.slice(steps[index].keyBytes) }
   }
 
   /// The constants, once nothing is added to the pool any more.

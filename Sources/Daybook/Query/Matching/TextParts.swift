@@ -46,7 +46,8 @@ struct TextParts {
   private var firstWords: [Int] = []
   private var words: [MaskWord] = []
   private var wildcards: [UInt64] = []
-  private let seen = Seen()
+  /// Made for a part with a `?` alone.
+  private var seen: Seen?
 
   /// The beginnings that a text ends with, while it is read.
   private final class Seen { var words: [UInt64] = [] }
@@ -81,6 +82,8 @@ struct TextParts {
         words.append(MaskWord(index: word, bits: bit))
       }
     }
+    let seen = seen ?? Seen()
+    self.seen = seen
     if seen.words.count < wordCount { seen.words = [UInt64](repeating: 0, count: wordCount) }
     parts.append(
       Part(
@@ -158,6 +161,7 @@ struct TextParts {
       }
       return false
     }
+    guard let seen else { return false }
     for word in 0..<wordCount { seen.words[word] = 0 }
     while let scalar = text.next() {
       let own = self.words(of: scalar, in: part)
