@@ -473,11 +473,11 @@ struct CommandTests {
     try bench.good("export", file, csv, "--zone", "Library")
     let text = try String(contentsOfFile: csv, encoding: .utf8)
     let rows = text.components(separatedBy: "\r\n")
-    #expect(rows[0] == "zone,name,type,parent,born,name,title,year")
+    #expect(rows[0] == "zone,recordName,type,parent,born,name,title,year")
     #expect(rows[2] == "Library,dune,Movie,,,,Dune,2021" && rows[3].contains("1921-09-12T00:00:00Z"))
     #expect(bench.run("export", file, "/nowhere/out.csv").status == 5)
     let copy = bench.path("copy.daybook")
-    try bench.good("import", copy, csv, "--id", "name")
+    try bench.good("import", copy, csv, "--id", "recordName")
     #expect(try bench.records(copy)["dune"]?["title"] == "Dune")
   }
 }

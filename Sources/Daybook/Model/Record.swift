@@ -38,6 +38,12 @@ public struct Record: Identifiable, Sendable {
     body = RecordBody(newType: type, id: id)
   }
 
+  /// A new record of any type, also of one of the system's: for what was a record elsewhere.
+  package init(restoring type: String, id: ID) throws(DatabaseError) {
+    if let fault = NameRules.faultOfType(type, isNew: false) { throw fault }
+    body = RecordBody(newType: type, id: id)
+  }
+
   /// A record as a server has it: with metadata, without changed keys. Remote databases of your own make theirs so.
   ///
   /// - Throws: `invalidArguments` when type, a key, a value or the parent is not valid.

@@ -42,7 +42,8 @@ extension Database {
   /// - Throws: `zoneNotFound`.
   /// - Complexity: O(references of the zone).
   public func referencesWithoutTarget(in zone: Zone.ID, limit: Int = .max) throws(DatabaseError) -> [MissingTarget] {
-    try reading { (view) throws(DatabaseError) in
+    try PageLimit.require(limit, in: zone)
+    return try reading { (view) throws(DatabaseError) in
       try view.referencesWithoutTarget(in: try view.existingZone(zone), limit: limit).map {
         MissingTarget(
           source: Record.ID(unchecked: $0.source, in: zone), target: Record.ID(unchecked: $0.target, in: zone))

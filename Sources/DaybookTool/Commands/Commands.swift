@@ -121,10 +121,10 @@ extension Invocation {
   /// Whether only one zone is looked at.
   var namesZone: Bool { arguments.value("--zone") != nil || arguments.value("--owner") != nil }
 
-  /// The zone that `--zone` names, or all; in order.
-  func selectedZones(_ database: Database) throws -> [Zone.ID] {
+  /// The zone that `--zone` names, or all of the snapshot's; in order.
+  func selectedZones(_ database: Database, _ snapshot: borrowing Snapshot) throws -> [Zone.ID] {
     if let zone = try selectedZone(database) { return [zone] }
-    return try database.zones().map(\.id)
+    return try snapshot.zones().map(\.id)
   }
 
   /// The zone that `--zone` names; nil without it.

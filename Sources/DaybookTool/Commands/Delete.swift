@@ -27,18 +27,23 @@ extension Commands {
         return .done
       }
       var missing: [String] = []
+      var deletedCount = 0
       try database.write { transaction in
-        for name in names {
-          let id = try Record.ID(existing: name, in: zone)
-          if try transaction.record(id) == nil { missing.append(name) } else { try transaction.delete(id) }
-        }
+        let before = try transaction.recordCount(in: zone)
+        let ids = try names.map { name in try Record.ID(existing: name, in: zone) }
+        // Before the first is deleted: it may take another one with it.
+        for (name, id) in zip(names, ids) where try transaction.record(id) == nil { missing.append(name) }
+        for id in ids where try transaction.record(id) != nil { try transaction.delete(id) }
+        deletedCount = before - (try transaction.recordCount(in: zone))
       }
-      let others = missing.isEmpty ? [] : try database.firstNames(in: zone)
+      let known = missing.isEmpty ? [] : try database.firstNames(in: zone)
       for name in missing {
-        let question = Spelling.question(for: name, among: others)
+        let question = Spelling.question(for: name, among: known)
         try invocation.note("daybook: there is no record \(zone)/\(name)\(question.isEmpty ? "" : "." + question)")
       }
-      try invocation.output.line("deleted \(Wording.count(names.count - missing.count, "record"))")
+      let asked = Set(names.map { Array($0.utf8) }).count - Set(missing.map { Array($0.utf8) }).count
+      let others = deletedCount > asked ? ", \(deletedCount - asked) of them because they go with another one" : ""
+      try invocation.output.line("deleted \(Wording.count(deletedCount, "record"))\(others)")
       return missing.count == names.count ? .finding : .done
     }
   }

@@ -30,7 +30,7 @@ extension Commands {
     return try invocation.reading(invocation.arguments[0]) { database in
       try invocation.warn(ofUnknownType: invocation.arguments.value("--type"), keys: [], database)
       let withMetadata = invocation.arguments.has("--metadata")
-      return try invocation.forEachRecord(database) { record in
+      return try invocation.forEachRecord(database, database.snapshot()) { record in
         try invocation.output.append { bytes in
           try format.append(record, withMetadata: withMetadata, to: &bytes)
           if format == .text { bytes.append(0x0A) }
@@ -62,7 +62,7 @@ enum RecordFormat: String, CaseIterable {
 extension Invocation {
   private static let recordsPerPage = 200
 
-  /// Calls `body` with every record that `--zone` and `--type` select, ordered by zone and name, all of one moment.
+  /// Calls `body` with every record that `--zone` and `--type` select, ordered by zone and name, all of the snapshot's moment.
   ///
   /// Records that are damaged are left out and named on standard error.
   /// - Parameters:
@@ -70,31 +70,38 @@ extension Invocation {
   ///   - isQuiet: nothing is named: for records that are read twice.
   /// - Returns: `.done`, or `.damaged` when something was left out.
   func forEachRecord(
-    _ database: Database, done: String = "printed", isQuiet: Bool = false, _ body: (Record) throws -> Void
+    _ database: Database, _ snapshot: borrowing Snapshot, done: String = "printed", isQuiet: Bool = false,
+    _ body: (Record) throws -> Void
   ) throws -> ExitStatus {
-    let snapshot = try database.snapshot()
     let type = arguments.value("--type")
     var damage = Damage(errors, isQuiet: isQuiet)
-    for zone in try selectedZones(database) {
-      var last: String?
-      pages: while true {
-        let page: [Record]
-        do {
-          page = try snapshot.records(in: zone, after: last, limit: Self.recordsPerPage)
-        } catch {
-          guard error.code == .corrupted else { throw error }
-          try forEachIntactRecord(in: zone, after: last, database, snapshot, &damage) { record in
-            if type == nil || record.type == type { try body(record) }
-          }
-          break pages
-        }
-        // Lists of one type are in another order.
-        for record in page where type == nil || record.type == type { try body(record) }
-        guard page.count == Self.recordsPerPage, let lastRecord = page.last else { break }
-        last = lastRecord.id.name
+    for zone in try selectedZones(database, snapshot) {
+      // Lists of one type are in another order.
+      try forEachRecord(in: zone, after: nil, database, snapshot, &damage) { record in
+        if type == nil || record.type == type { try body(record) }
       }
     }
     try damage.tell(done)
     return damage.isEmpty ? .done : .damaged
+  }
+
+  /// Calls `body` with the records of a zone, those after a name, ordered by name; behind damage with those that can be read.
+  func forEachRecord(
+    in zone: Zone.ID, after name: String?, _ database: Database, _ snapshot: borrowing Snapshot, _ damage: inout Damage,
+    _ body: (Record) throws -> Void
+  ) throws {
+    var last = name
+    while true {
+      let page: [Record]
+      do {
+        page = try snapshot.records(in: zone, after: last, limit: Self.recordsPerPage)
+      } catch {
+        guard error.code == .corrupted else { throw error }
+        return try forEachIntactRecord(in: zone, after: last, database, snapshot, &damage, body)
+      }
+      for record in page { try body(record) }
+      guard page.count == Self.recordsPerPage, let lastRecord = page.last else { return }
+      last = lastRecord.id.name
+    }
   }
 }

@@ -21,12 +21,13 @@ extension Commands {
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
       written to; a pipe has to have its reader. A link is followed if it is yours or root's. FILE and its parts are refused.
-      csv has a row a record: zone, name, type, parent, then a column for each key that any of the records has. Where that
+      csv has a row a record: zone, name, type, parent, then a column for each key that any of the records has; owner where
+      a zone is another's, and recordName in the place of name where a key is called so, as with the others. Where that
       makes a table of more than a million cells with less than one in 256 filled, nothing is written: --keys says which
       keys are wanted, --type and --zone which records; ndjson has no columns.
-      Dates are ISO 8601, bytes base64, lists and places JSON; encrypted values and kinds are not in it, so for a copy
-      that `daybook import` takes back exactly, use ndjson. Lines hold the contents of small assets only; with --assets all
-      others are in DIR, where `daybook import --assets DIR` finds them and `sha256sum` gives each its name.
+      Dates are ISO 8601 with as many digits as they need, bytes base64, lists and places JSON; encrypted values and kinds
+      are not in it, so for a copy that `daybook import` takes back exactly, use ndjson. Lines hold the contents of small
+      assets only; with --assets all others are in DIR, where `daybook import --assets DIR` finds them and `sha256sum` gives each its name.
       Cells are exact, also those that begin with = + - @, a tab or a line end, which spreadsheets run as formulas: with
       --no-formulas these begin with ' (numbers do not), and so does what stands behind a semicolon, tab or line end inside a
       cell, because a spreadsheet may be set to split there. An import takes the ' for a part of the text. On a terminal cells
@@ -50,11 +51,12 @@ extension Commands {
       let output =
         path.isWord("-")
         ? invocation.output : try Output.named(path, rules, replaces: arguments.has("--force"))
+      let snapshot = try database.snapshot()
       var count = 0
       var status = ExitStatus.done
       var assets = try arguments.value("--assets").map { try AssetExport(directory: $0, rules) }
       if let lines = format.lines {
-        status = try invocation.forEachRecord(database, done: "read") { record in
+        status = try invocation.forEachRecord(database, snapshot, done: "read") { record in
           count += 1
           try assets?.add(record)
           try output.append {
@@ -62,15 +64,16 @@ extension Commands {
           }
         }
       } else {
-        // The header names every key, so the records are read twice; damage is told the second time.
+        // The header names every key, so the records are read twice, in one snapshot; damage is told the second time.
         var table = CSVExport.Table()
-        if wanted == nil { _ = try invocation.forEachRecord(database, isQuiet: true) { table.add($0.keys) } }
+        if wanted == nil { _ = try invocation.forEachRecord(database, snapshot, isQuiet: true) { table.add($0.keys) } }
         try table.check()
         let csv = CSVExport(
-          keys: wanted ?? table.keys.sorted(), isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"),
-          delimiter: delimiter)
+          keys: wanted ?? table.keys.sorted(),
+          hasOwners: try invocation.selectedZones(database, snapshot).contains { $0.owner != Zone.ID.default.owner },
+          isShown: output.isTerminal, hasNoFormulas: arguments.has("--no-formulas"), delimiter: delimiter)
         try output.append { csv.appendHeader(to: &$0) }
-        status = try invocation.forEachRecord(database, done: "read") { record in
+        status = try invocation.forEachRecord(database, snapshot, done: "read") { record in
           count += 1
           try assets?.add(record)
           try output.append { try csv.append(record, to: &$0) }
@@ -115,6 +118,8 @@ enum ExportFormat: String, CaseIterable {
 /// Writes records as CSV per RFC 4180: rows end with CRLF, cells are quoted where they have to be.
 struct CSVExport {
   let keys: [String]
+  /// Whether zones of several owners may have one name.
+  private let hasOwners: Bool
   /// Where the cell of a key is.
   private let columns: [String: Int]
   /// Whether cells go to a terminal, where nothing in them may do anything.
@@ -124,20 +129,36 @@ struct CSVExport {
   private let delimiter: UInt8
 
   /// - Parameter keys: each once.
-  init(keys: [String], isShown: Bool = false, hasNoFormulas: Bool = false, delimiter: Delimiter = .comma) {
+  init(
+    keys: [String], hasOwners: Bool = false, isShown: Bool = false, hasNoFormulas: Bool = false, delimiter: Delimiter = .comma
+  ) {
     self.keys = keys
+    self.hasOwners = hasOwners
     self.delimiter = delimiter.byte
     self.isShown = isShown
     self.hasNoFormulas = hasNoFormulas
     var columns: [String: Int] = [:]
-    for (index, key) in keys.enumerated() { columns[key] = 4 + index }
+    for (index, key) in keys.enumerated() { columns[key] = (hasOwners ? 5 : 4) + index }
     self.columns = columns
   }
 
-  func appendHeader(to bytes: inout [UInt8]) { appendRow(["zone", "name", "type", "parent"] + keys, to: &bytes) }
+  func appendHeader(to bytes: inout [UInt8]) {
+    let own = hasOwners ? ["zone", "owner", "name", "type", "parent"] : ["zone", "name", "type", "parent"]
+    appendRow(own.map(columnName) + keys, to: &bytes)
+  }
+
+  /// A name of a column of its own. Two columns of one name would be told apart by nobody who reads the table.
+  private func columnName(_ word: String) -> String {
+    if columns[word] == nil { return word }
+    var name = "record" + word.prefix(1).uppercased() + word.dropFirst()
+    while columns[name] != nil { name += "_" }
+    return name
+  }
 
   func append(_ record: Record, to bytes: inout [UInt8]) throws {
-    var cells = [record.id.zone.name, record.id.name, record.type, record.parent?.id.name ?? ""]
+    var cells = [record.id.zone.name]
+    if hasOwners { cells.append(record.id.zone.owner) }
+    cells += [record.id.name, record.type, record.parent?.id.name ?? ""]
     cells.append(contentsOf: repeatElement("", count: keys.count))
     // A record may have a few of very many keys.
     for (key, value) in record.fieldValues() {
@@ -150,7 +171,7 @@ struct CSVExport {
     switch value {
     case nil: return ""
     case .string(let text): return text
-    case .date(let date): return RecordText.moment(date)
+    case .date(let date): return CalendarDate.exactText(secondsSinceReference: date.timeIntervalSinceReferenceDate)
     case .reference(let target): return target.id.name
     case .bytes(let content): return content.base64EncodedString()
     case let value?:

@@ -268,6 +268,8 @@ extension ImportOptions {
 
   /// `cities.csv` holds `Cities`.
   static func typeName(ofInput name: String) -> String {
+    // The shell calls what a command prints /dev/fd/63, with another number each time.
+    if name.utf8.allSatisfy({ (0x30..<0x3A).contains($0) }) { return "Row" }
     let stem = KeyMapping.sanitized(name.split(at: UInt8(ascii: "."))?.name ?? name)
     let type = stem.prefix(1).uppercased() + stem.dropFirst()
     return (try? Record(type: type)) == nil ? "Row" : type

@@ -64,8 +64,8 @@ extension Invocation {
     let now = Date()
     var rest = limit
     do {
-      for zone in try query.zone.map({ [$0] }) ?? selectedZones(database) {
-        try forEachIntactRecord(in: zone, after: last, database, snapshot, &damage) { record in
+      for zone in try query.zone.map({ [$0] }) ?? selectedZones(database, snapshot) {
+        try forEachRecord(in: zone, after: last, database, snapshot, &damage) { record in
           if let type = query.recordType, !UTF8Order.equal(type, record.type) { return }
           guard query.predicate.matches(record, now: now) else { return }
           try body(record)

@@ -42,8 +42,9 @@ extension Commands {
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       if invocation.arguments.has("--fields") { return try listFields(database, invocation) }
-      let counts = try invocation.selectedZones(database).flatMap { zone in
-        try database.recordTypes(in: zone).map { (zone: zone, type: $0.type, count: $0.count) }
+      let snapshot = try database.snapshot()
+      let counts = try invocation.selectedZones(database, snapshot).flatMap { zone in
+        try snapshot.recordTypes(in: zone).map { (zone: zone, type: $0.type, count: $0.count) }
       }
       if invocation.arguments.has("--json") {
         try invocation.printArray(

@@ -79,7 +79,14 @@ extension Invocation {
         }
         record = try Record(type: type, id: id)
       }
-      for key in arguments.allValues("--remove") { try record.set(nil, forKey: key) }
+      for key in arguments.allValues("--remove") {
+        // An encrypted value has its key to itself.
+        if record.encryptedValues.keys.contains(where: { UTF8Order.equal($0, key) }) {
+          try record.encryptedValues.set(nil, forKey: key)
+        } else {
+          try record.set(nil, forKey: key)
+        }
+      }
       for value in values {
         let content = try value.value(in: zone)
         try record.set(content, forKey: value.key)
@@ -149,7 +156,7 @@ extension Record {
   /// Whether a save of this one would change nothing: all values are of the same kinds and equal.
   fileprivate func isSame(as other: Record) -> Bool {
     let (own, others) = (fieldValues(), other.fieldValues())
-    // Encrypted values are not changed here, but a plain one takes the key from one.
+    // An encrypted value is not set here, but it can be removed, and a plain one takes the key from one.
     guard own.count == others.count, encryptedValues.keys == other.encryptedValues.keys else { return false }
     return zip(own, others).allSatisfy { first, second in
       UTF8Order.equal(first.key, second.key) && first.value?.kind == second.value?.kind && first.value == second.value

@@ -28,9 +28,10 @@ extension Commands {
     ],
     details: """
       TYPE is a record type, or '*' for all. Without --sort the records come by zone and name, a zone after the other, and --explain
-      has a plan for each. The lines are those of dump. Results are read in pages of 10,000: that is the limit of a plan without
-      --limit. A type or key that the database does not know is told on standard error. Records that cannot be read any more are
-      left out and named there; the status is then 3.
+      has a plan for each. The lines are those of dump. The first 10,000 are asked for by the query: that is the limit of a plan
+      without --limit. More are found by one walk over all records, or with --sort read in pages of 65,536. A type or key
+      that the database does not know is told on standard error. Records that cannot be read any more are left out and named
+      there; the status is then 3.
       \(predicateHelp)
       """
   ) { invocation in
@@ -62,6 +63,8 @@ extension Commands {
 
 extension Invocation {
   private static let recordsPerPage = 10_000
+  /// In an order each page may look at all records: fewer pages, which still fit in memory.
+  private static let recordsPerLaterPage = 65_536
 
   /// The query of the arguments, in all zones.
   fileprivate func query() throws -> Query {
@@ -104,7 +107,7 @@ extension Invocation {
 
   /// What is asked in turn for a query, and printed in this order: a count, or the first page of each result. `explain` explains the
   /// same.
-  private func queries(_ query: Query, _ database: Database) throws -> [Query] {
+  private func queries(_ query: Query, _ database: Database, _ snapshot: borrowing Snapshot) throws -> [Query] {
     var query = query
     let counts = arguments.has("--count")
     let isByName = query.sort.isEmpty && !counts
@@ -112,7 +115,7 @@ extension Invocation {
     if counts { query.sort = [] } else { query.limit = min(query.limit ?? .max, Self.recordsPerPage) }
     // By zone and name: a zone after the other.
     guard isByName || namesZone else { return [query] }
-    return try selectedZones(database).map { zone in
+    return try selectedZones(database, snapshot).map { zone in
       var own = query
       own.zone = zone
       return own
@@ -139,7 +142,7 @@ extension Invocation {
     var damage = Damage(errors)
     /// Why records were looked at one by one.
     var obstacle: DatabaseError?
-    for var own in try queries(query, database) where rest > 0 {
+    for var own in try queries(query, database, snapshot) where rest > 0 {
       if counts {
         if query.limit != nil { own.limit = rest }
         var found = 0
@@ -156,7 +159,7 @@ extension Invocation {
       /// What was printed of this query: in the order of names the last record.
       var shown: [Record.ID] = []
       repeat {
-        own.limit = min(rest, Self.recordsPerPage)
+        own.limit = min(rest, shown.isEmpty ? Self.recordsPerPage : Self.recordsPerLaterPage)
         let page: Query.Page
         do throws(DatabaseError) { page = try snapshot.query(own, after: cursor, desiredKeys: keys) } catch {
           guard error.code == .corrupted else { throw error }
@@ -173,6 +176,16 @@ extension Invocation {
         if query.sort.isEmpty { shown = page.records.suffix(1).map(\.id) } else { shown += page.records.map(\.id) }
         rest -= page.records.count
         cursor = page.next
+        if query.sort.isEmpty, cursor != nil, rest > 0 {
+          // Each page in the order of names would look at all records of the type: one walk looks at each once.
+          try forEachIntactMatch(
+            own, isByName: true, after: shown, limit: rest, desiredKeys: keys, database, snapshot, &damage
+          ) { record in
+            try show(record)
+            rest -= 1
+          }
+          break
+        }
       } while cursor != nil && rest > 0
     }
     if counts {
@@ -180,7 +193,7 @@ extension Invocation {
       try output.line(arguments.has("--json") ? object.json : "\(count)")
     }
     try damage.tell(counts ? "counted" : query.limit == nil ? "printed" : "printed, up to the limit")
-    guard let obstacle else { return .done }
+    guard let obstacle else { return damage.isEmpty ? .done : .damaged }
     if damage.isEmpty {
       // An index, or a record after the limit.
       try note("daybook: \(obstacle.message)")
@@ -190,8 +203,9 @@ extension Invocation {
   }
 
   fileprivate func explain(_ query: Query, _ database: Database) throws -> ExitStatus {
-    for own in try queries(query, database) {
-      var plan = try database.explain(own)
+    let snapshot = try database.snapshot()
+    for own in try queries(query, database, snapshot) {
+      var plan = try snapshot.explain(own)
       // Whose zones are all asked in turn asks for none by name.
       if !namesZone { plan.warnings.removeAll { $0.reason == .noRecords } }
       if arguments.has("--json") {

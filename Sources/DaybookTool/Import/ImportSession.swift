@@ -62,7 +62,7 @@ struct ImportSession {
           advice: "--on-existing replace or skip says what to do with such rows.")
       case .replace:
         report.replacedCount += 1
-        try replace(existing, with: row.record, transaction)
+        try replace(existing, with: row, transaction)
       }
     } catch let error as DatabaseError {
       switch error.code {
@@ -74,10 +74,11 @@ struct ImportSession {
   }
 
   private mutating func replace(
-    _ existing: Record, with record: Record, _ transaction: borrowing Transaction
+    _ existing: Record, with row: RowReader.Row, _ transaction: borrowing Transaction
   ) throws {
+    let record = row.record
     var merged = existing
-    try merged.takeOver(record)
+    try merged.takeOver(record, keepingEncrypted: row.unsaidKeys)
     if merged.hasChanges {
       try transaction.save(merged)
       report.unsealedCount += record.encryptedValues.keys.count
@@ -90,13 +91,18 @@ struct ImportSession {
 extension Record {
   /// Becomes the other record in all but identity and metadata: its values, and no others. What is the same already
   /// does not count as changed.
-  mutating func takeOver(_ other: Record) throws(DatabaseError) {
+  /// - Parameter unsaid: the keys of encrypted values of which the other does not say what they are: those stay. Nil for all.
+  mutating func takeOver(_ other: Record, keepingEncrypted unsaid: [String]?) throws(DatabaseError) {
     // Nothing is looked for by its key: that is to walk from the front each time.
     let (plain, encrypted) = (other.fieldValues(), other.fieldValues(isEncrypted: true))
     let (ownPlain, ownEncrypted) = (fieldValues(), fieldValues(isEncrypted: true))
     // What goes, goes first: the other may have its key in the other namespace.
     for key in Self.keys(ownPlain, without: plain) { try set(nil, forKey: key) }
-    for key in Self.keys(ownEncrypted, without: encrypted) { try encryptedValues.set(nil, forKey: key) }
+    for key in Self.keys(ownEncrypted, without: encrypted) {
+      // One that takes the key for a plain value is refused by the schema, and not here.
+      let isUnsaid = unsaid.map { $0.contains { UTF8Order.equal($0, key) } } ?? true
+      if !isUnsaid || plain.contains(where: { UTF8Order.equal($0.key, key) }) { try encryptedValues.set(nil, forKey: key) }
+    }
     for field in Self.fields(plain, otherThan: ownPlain) { try set(field.value, forKey: field.key) }
     for field in Self.fields(encrypted, otherThan: ownEncrypted) { try encryptedValues.set(field.value, forKey: field.key) }
     if parent != other.parent { parent = other.parent }

@@ -4,11 +4,14 @@ enum RecordNames {
   private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
   /// The name for a text: what a name cannot hold (controls, everything beyond ASCII, a leading underscore) is
-  /// percent-encoded. Nil when nothing is left or it is too long.
+  /// percent-encoded, and so is a percent sign that would be read as the beginning of such a code: no two texts have one name. Nil when
+  /// nothing is left or it is too long.
   static func name(for text: String) -> String? {
     var name: [UInt8] = []
-    for byte in text.utf8 {
-      if (0x20..<0x7F).contains(byte), !(name.isEmpty && byte == UInt8(ascii: "_")) {
+    let bytes = text.utf8
+    for (index, byte) in zip(bytes.indices, bytes) {
+      let isCode = byte == UInt8(ascii: "%") && isHexadecimal(bytes[index...].dropFirst().prefix(2))
+      if (0x20..<0x7F).contains(byte), !isCode, !(name.isEmpty && byte == UInt8(ascii: "_")) {
         name.append(byte)
       } else {
         name.append(UInt8(ascii: "%"))
@@ -18,6 +21,10 @@ enum RecordNames {
       if name.count > maximumByteCount { return nil }
     }
     return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+  }
+
+  private static func isHexadecimal(_ digits: Substring.UTF8View) -> Bool {
+    digits.count == 2 && digits.allSatisfy { hexadecimal.contains($0) }
   }
 }
 

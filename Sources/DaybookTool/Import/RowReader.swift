@@ -6,6 +6,8 @@ struct RowReader {
   struct Row {
     let record: Record
     let line: Int
+    /// The keys of encrypted values that the record has, or may have, and of which the input does not say what they are; nil for all.
+    var unsaidKeys: [String]?
   }
 
   // One of the two is there; optional chaining moves it in place, where an enum would copy its buffers.
@@ -42,7 +44,7 @@ struct RowReader {
     report.rowCount += 1
     guard let plan else {
       let record = try Importer.record(value, line, sealedCount: &report.sealedCount, assets: assetFolder)
-      return Row(record: record, line: line)
+      return Row(record: record, line: line, unsaidKeys: RecordLine.sealedKeys(of: value))
     }
     return note(try plan.row(value, number: report.rowCount, line: line, names: &names), line, &report)
   }

@@ -33,11 +33,11 @@ extension RecordLine {
       let type = row["type"]?.text, case .object(let fields)? = row["fields"]
     else { throw Fault(reason: "this is not a line of a dump, as the rows before it are.") }
     let zone = try Zone.ID(zoneName, owner: row["owner"]?.text)
-    var record = try Record(type: type, id: Record.ID(name, in: zone))
+    var record = try Record(restoring: type, id: Record.ID(name, in: zone))
     for field in inOrder(fields) { try record.set(value(field.value, field.key, in: zone, folder), forKey: field.key) }
     if case .object(let encrypted)? = row["encrypted"] {
       for field in inOrder(encrypted) {
-        if field.value["type"]?.text?.equalsBytes(of: "sealed") == true {
+        if isSealed(field.value) {
           sealedCount += 1
           continue
         }
@@ -50,6 +50,14 @@ extension RecordLine {
     }
     return record
   }
+
+  /// The keys of encrypted values that a line names without what they are: only a cipher can open them.
+  static func sealedKeys(of row: JSONValue) -> [String] {
+    guard case .object(let encrypted)? = row["encrypted"] else { return [] }
+    return encrypted.filter { isSealed($0.value) }.map(\.key)
+  }
+
+  private static func isSealed(_ field: JSONValue) -> Bool { field["type"]?.text?.equalsBytes(of: "sealed") == true }
 
   /// In the order of keys, as `dump` writes them: fields that are set in another one are moved for each that is set.
   private static func inOrder(_ fields: [JSONValue.Member]) -> [JSONValue.Member] {
@@ -162,7 +170,12 @@ extension RecordLine {
     guard let count = bare["byteCount"].flatMap(int), let byteCount = Int(exactly: count), byteCount >= 0 else { return nil }
     if let content = bare["content"] {
       guard let data = bytes(content), data.count == byteCount else { return nil }
-      return Asset(data: data)
+      // With its digest it is known to be the one that is stored, or not to be.
+      let digest = AssetDigest([UInt8](data).withView { SHA256.digest(of: $0) })
+      if let name = bare["sha256"], name.text?.equalsBytes(of: digest.name) != true {
+        throw Fault(reason: "the content of an asset is not what its SHA-256 says.")
+      }
+      return Asset(data: data).claiming(digest.bytes)
     }
     guard let name = bare["sha256"]?.text, let digest = AssetDigest(name: name) else { return nil }
     guard let folder else {

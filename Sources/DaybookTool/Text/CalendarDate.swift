@@ -71,20 +71,39 @@ struct CalendarDate: Equatable {
     self.day = day
   }
 
-  /// `2021-10-22T18:30:00Z`, with milliseconds where there are any.
-  var text: String {
+  /// `2021-10-22T18:30:00Z`, with so many digits of the second where there are any.
+  private func text(digits: Int) -> String? {
     func padded(_ number: Int, _ width: Int) -> String {
       let digits = String(number.magnitude)
       return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
-    let milliseconds = Int((fraction * 1000).rounded(.down))
+    let scale = Self.power(digits)
+    let parts = Int((fraction * Double(scale)).rounded())
+    // It is the next second's.
+    if parts >= scale { return nil }
     return
       "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T\(padded(hour, 2)):\(padded(minute, 2)):"
-      + "\(padded(second, 2))\(milliseconds > 0 ? "." + padded(milliseconds, 3) : "")Z"
+      + "\(padded(second, 2))\(parts > 0 ? "." + padded(parts, digits) : "")Z"
   }
 
-  /// A moment as a person reads it; its number where the calendar ends.
+  private static func power(_ digits: Int) -> Int { (0..<digits).reduce(1) { power, _ in power * 10 } }
+
+  /// A moment as a person reads it, to the nearest millisecond; its number where the calendar ends.
   static func text(secondsSinceReference seconds: Double) -> String {
-    CalendarDate(secondsSinceReference: seconds)?.text ?? "\(seconds) s since 2001"
+    let rounded = (seconds * 1000).rounded() / 1000
+    return CalendarDate(secondsSinceReference: rounded)?.text(digits: 3) ?? number(seconds)
   }
+
+  /// A moment with so many digits that it is the same when it is read again; its number where the calendar ends.
+  static func exactText(secondsSinceReference seconds: Double) -> String {
+    guard let date = CalendarDate(secondsSinceReference: seconds) else { return number(seconds) }
+    for digits in [0, 3, 6, 7, 9, 12, 15, 18] {
+      var read = date
+      read.fraction = (date.fraction * Double(power(digits))).rounded() / Double(power(digits))
+      if digits == 18 || read.secondsSinceReference == seconds, let text = date.text(digits: digits) { return text }
+    }
+    return text(secondsSinceReference: seconds)
+  }
+
+  private static func number(_ seconds: Double) -> String { "\(seconds) s since 2001" }
 }

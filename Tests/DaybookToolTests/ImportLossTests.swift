@@ -1,0 +1,190 @@
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookTool
+
+/// What an import took from the database, or from its input, without being asked to.
+@Suite("what an import keeps")
+struct ImportLossTests {
+  private let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  private struct Turned: FieldCipher {
+    func seal(_ plaintext: Data, context: Data) throws -> Data { Data(plaintext.map { $0 ^ 0x5A }) }
+    func open(_ sealed: Data, context: Data) throws -> Data { Data(sealed.map { $0 ^ 0x5A }) }
+  }
+
+  private func open(_ path: String) throws -> Database {
+    var options = Database.Options()
+    options.cipher = Turned()
+    return try Database.open(at: path, options: options)
+  }
+
+  private func pin(_ path: String) throws -> String? {
+    let database = try open(path)
+    defer { try? database.close() }
+    return try database.record(Record.ID("c1"))?.encryptedValues["pin"]
+  }
+
+  @Test("encrypted values of which the input does not say what they are stay", arguments: ["dump", "edited", "csv", "gone"])
+  func sealed(input: String) throws {
+    let file = bench.path("a.daybook")
+    let database = try open(file)
+    var record = try Record(type: "Card", id: Record.ID("c1"))
+    record["title"] = "visa"
+    record.encryptedValues["pin"] = "1234"
+    try database.save(record)
+    try database.close()
+    let dump = try bench.good("dump", file).output
+    switch input {
+    case "dump": try bench.good("import", file, try bench.write(dump, to: "in.ndjson"))
+    case "edited": try bench.good("import", file, try bench.write(dump.replacing("visa", with: "other"), to: "in.ndjson"))
+    case "csv": try bench.good("import", file, try bench.write("id,title\nc1,other\n", to: "card.csv"), "--id", "id")
+    default:
+      // A line that does not name the value says that there is none.
+      let line = #"{"zone":"_defaultZone","name":"c1","type":"Card","fields":{}}"#
+      try bench.good("import", file, try bench.write(line, to: "in.ndjson"))
+    }
+    #expect(try pin(file) == (input == "gone" ? nil : "1234"))
+  }
+
+  @Test("two texts never become one name")
+  func names() throws {
+    let texts = [
+      "é", "%C3%A9", "%25C3%25A9", "_x", "%5Fx", "%", "%%", "%25", "100%", "%4é", "%é", "%c3%a9", "a%41", "aA", "%2", "%25%",
+    ]
+    let names = texts.map { RecordNames.name(for: $0) }
+    #expect(Set(names).count == texts.count, "\(names)")
+    #expect(RecordNames.name(for: "100% of a") == "100% of a")
+    let file = bench.path("n.daybook")
+    let table = "id,title\n\"é\",a\n%C3%A9,b\n"
+    let outcome = try bench.good("import", file, try bench.write(table, to: "n.csv"), "--id", "id")
+    #expect(!outcome.output.contains("replaced"), "\(outcome.output)")
+  }
+}
+
+extension ImportLossTests {
+  @Test("a container's database comes back from its dump with its user")
+  func users() throws {
+    let folder = bench.path("container")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let container = try Container.open("iCloud.example.app", in: folder)
+    var user = try container.privateDatabase.userRecord()
+    user["nickname"] = "ann"
+    try container.privateDatabase.save(user)
+    try container.close()
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix("private.daybook") }
+    let file = folder + "/" + (try #require(paths.first))
+    let dump = try bench.good("dump", file).output
+    #expect(dump.contains("Users"))
+    let copy = bench.path("copy.daybook")
+    try bench.good("import", copy, try bench.write(dump, to: "users.ndjson"))
+    #expect(try bench.good("dump", copy).output == dump)
+    #expect(try bench.good("import", file, try bench.write(dump, to: "again.ndjson")).output.contains("without a change"))
+  }
+
+  @Test("CSV says whose zone a row is of where there are several owners, and has no column name twice")
+  func columns() throws {
+    let file = bench.path("o.daybook")
+    let database = try Database.open(at: file)
+    let (own, other) = (try Zone.ID("Z"), try Zone.ID("Z", owner: "_bob"))
+    for (index, zone) in [own, other].enumerated() {
+      var record = try Record(type: "T", id: Record.ID("r1", in: zone))
+      record["name"] = "n\(index)"
+      try database.write {
+        try $0.save(Zone(zone))
+        try $0.save(record)
+      }
+    }
+    try database.close()
+    let rows = try bench.good("export", file, "-", "--format", "csv").output.split(separator: "\r\n").map(String.init)
+    #expect(rows == ["zone,owner,recordName,type,parent,name", "Z,__defaultOwner__,r1,T,,n0", "Z,_bob,r1,T,,n1"])
+  }
+
+  @Test(
+    "a query without a limit prints each record once, also when there are more than a page",
+    arguments: ["recordName", "-b", "b", ""])
+  func pages(order: String) throws {
+    let file = bench.path("p.daybook")
+    var table = "id,b\n"
+    for number in 0..<25_000 { table += "r\(number),\(number * 7919 % 25_000)\n" }
+    try bench.good("import", file, try bench.write(table, to: "p.csv"), "--id", "id", "--type", "T")
+    func query(_ limit: String) throws -> [Substring] {
+      let outcome =
+        order.isEmpty
+        ? try bench.good("query", file, "T", "b >= 1000", "--keys", "b", "--limit", limit)
+        : try bench.good("query", file, "T", "b >= 1000", "--keys", "b", "--limit", limit, "--sort", order)
+      return outcome.output.split(separator: "\n")
+    }
+    let lines = try query("1000000")
+    #expect(lines.count == 24_000)
+    #expect(Set(lines).count == 24_000)
+    #expect(try query("12345") == Array(lines.prefix(12_345)))
+  }
+
+  @Test("dates of a CSV export are read again as they were", arguments: ["iso8601"])
+  func dates(pattern: String) throws {
+    var table = "id,t\n"
+    for number in 0..<1000 {
+      table += "r\(number),2021-10-22T18:30:\(10 + number % 50).\(String(1000 + number).dropFirst())Z\n"
+    }
+    let (file, copy) = (bench.path("d.daybook"), bench.path("d2.daybook"))
+    try bench.good("import", file, try bench.write(table, to: "d.csv"), "--id", "id", "--date", "t=\(pattern)")
+    let database = try Database.open(at: file)
+    for number in 0..<1000 {
+      var record = try Record(type: "Exact", id: Record.ID("x\(number)"))
+      record["t"] = Date(timeIntervalSinceReferenceDate: Double(number) * 654_321.123_456_7 - 1e8)
+      try database.save(record)
+    }
+    try database.close()
+    let csv = bench.path("out.csv")
+    try bench.good("export", file, csv)
+    #expect(try String(contentsOfFile: csv, encoding: .utf8).contains(",2021-10-22T18:30:22.012Z\r\n"))
+    try bench.good("import", copy, csv, "--id", "name", "--date", "t=\(pattern)")
+    let (old, new) = (try bench.records(file), try bench.records(copy))
+    #expect(old.count == 2000)
+    for (name, record) in old { #expect(new[name]?["t"] == record["t"], "\(name)") }
+  }
+
+  @Test("a dump that comes back unchanged writes nothing, also where a record has a small asset")
+  func unchangedAsset() throws {
+    let (file, content) = (bench.path("a.daybook"), try bench.write("poster", to: "poster"))
+    try bench.good(
+      "put", file, "Z", "n", "--type", "T", "poster:asset=\(content)", #"more:assets=[{"byteCount":1,"content":"AA=="}]"#)
+    let dump = try bench.good("dump", file).output
+    let outcome = try bench.good("import", file, try bench.write(dump, to: "in.ndjson"))
+    #expect(outcome.output.contains("1 of them without a change"), "\(outcome.output)")
+    #expect(try bench.good("history", file, "Z", "n", "--json").output.split(separator: "\"tag\"").count == 3)
+    let other = dump.replacing("AA==", with: "AQ==")
+    #expect(bench.run("import", file, try bench.write(other, to: "other.ndjson")).status == 6)
+  }
+
+  @Test("records that go with another one are not told as missing when they are named, too")
+  func cascade() throws {
+    let file = bench.path("g.daybook")
+    try bench.good("put", file, "Z", "owner", "--type", "T", "n=1")
+    let line =
+      #"{"zone":"Z","name":"owned","type":"T","fields":{"r":{"type":"reference","value":{"name":"owner","action":"deleteSelf"}}}}"#
+    try bench.good("import", file, try bench.write(line + "\n" + line.replacing("owned", with: "third"), to: "r.ndjson"))
+    let outcome = try bench.good("delete", file, "Z", "owner", "owned", "owner")
+    #expect(outcome.errors.isEmpty, "\(outcome.errors)")
+    #expect(outcome.output.contains("deleted 3 records, 1 of them because they go"), "\(outcome.output)")
+  }
+
+  @Test("put --remove takes an encrypted value away")
+  func removed() throws {
+    let file = bench.path("e.daybook")
+    let database = try open(file)
+    var record = try Record(type: "Card", id: Record.ID("c1"))
+    record["title"] = "visa"
+    record.encryptedValues["pin"] = "1234"
+    try database.save(record)
+    try database.close()
+    let outcome = try bench.good("put", file, "_defaultZone", "c1", "--remove", "pin")
+    #expect(!outcome.errors.contains("nothing changed"), "\(outcome.errors)")
+    #expect(try pin(file) == nil)
+    #expect(try bench.good("dump", file).output.contains("visa"))
+  }
+}
