@@ -15,7 +15,8 @@ extension Transaction {
   ///   - policy: nil suits the type. One that has a key for its system fields is saved if nobody else has changed the record since
   ///     it was read. One without is saved over whatever is there: its own fields, nil included, and no others.
   ///   - options: how the value becomes a record.
-  /// - Throws: ``RecordCodingError``, or what saving a record throws.
+  /// - Throws: ``RecordCodingError``, with `recordNotFound` where a rule makes a reference of a value whose record is not there: it is
+  ///   saved first, or both together; or what saving a record throws.
   @discardableResult
   public func save<T: RecordEncodable>(
     _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
@@ -24,7 +25,9 @@ extension Transaction {
     var record = encoded.record
     let policy = policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields)
     try encoded.flattened?.clear(&record, in: self, policy)
-    return try save(record, policy: policy)
+    let saved = try save(record, policy: policy)
+    for value in encoded.referred { try value.requireRecord(in: self) }
+    return saved
   }
 
   /// Saves the records of values, in whatever order they refer to each other; returns them with their new change tags and dates,

@@ -10,6 +10,8 @@ struct FieldWriter {
   private(set) var record: Record
   /// Values that the record has already are not changes of it.
   let keepsEqualValues: Bool
+  /// The records of values that the record refers to, without a graph that has them.
+  private(set) var referred: [ReferredValue] = []
 
   init(_ record: Record, keepsEqualValues: Bool) {
     self.record = record
@@ -88,6 +90,8 @@ struct FieldWriter {
     }
     try record.encryptedValues.set(value, forKey: field)
   }
+
+  mutating func refers(to id: Record.ID, at path: [String]) { referred.append(ReferredValue(id: id, path: path)) }
 
   mutating func setParent(_ parent: Record.Reference?) {
     if keepsEqualValues, record.parent == parent { return }

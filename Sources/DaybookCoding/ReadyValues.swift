@@ -17,15 +17,18 @@ struct ReadyValues<T: RecordEncodable>: Sendable {
     var keepsSystemFields = false
     var flattened: [Int: FlattenedFields] = [:]
     var withAssets: Set<Int> = []
+    var referred: [ReferredValue] = []
     for value in values {
       let encoded = try encoder.encoded(value)
       if encoded.hasAssets { withAssets.insert(records.count) }
       if let fields = encoded.flattened { flattened[records.count] = fields }
       records.append(encoded.record)
+      referred += encoded.referred
       keepsSystemFields = keepsSystemFields || encoded.keepsSystemFields
     }
     made = MadeRecords(
-      records: records, policy: policy ?? .suiting(keepsSystemFields: keepsSystemFields), flattened: flattened)
+      records: records, policy: policy ?? .suiting(keepsSystemFields: keepsSystemFields), flattened: flattened,
+      referred: referred)
     self.withAssets = withAssets
     self.options = options
   }
@@ -33,12 +36,12 @@ struct ReadyValues<T: RecordEncodable>: Sendable {
   func save(in transaction: Transaction) throws -> [Record] { try made.save(in: transaction) }
 
   func save(in database: Database, _ origin: Origin?) throws -> [Record] {
-    if made.flattened.isEmpty { return try database.save(made.records, policy: made.policy, origin: origin) }
+    if made.areSavedAsTheyAre { return try database.save(made.records, policy: made.policy, origin: origin) }
     return try database.write(origin: origin) { [made] in try made.save(in: $0) }
   }
 
   func save(in database: Database, _ origin: Origin?) async throws -> [Record] {
-    if made.flattened.isEmpty { return try await database.save(made.records, policy: made.policy, origin: origin) }
+    if made.areSavedAsTheyAre { return try await database.save(made.records, policy: made.policy, origin: origin) }
     return try await database.write(origin: origin) { [made] in try made.save(in: $0) }
   }
 }
@@ -50,6 +53,11 @@ private struct MadeRecords: Sendable {
   let policy: SavePolicy
   /// Of the records whose values have flattened properties.
   let flattened: [Int: FlattenedFields]
+  /// The records of values to which they have references.
+  let referred: [ReferredValue]
+
+  /// Nothing that is stored is asked for.
+  var areSavedAsTheyAre: Bool { flattened.isEmpty && referred.isEmpty }
 
   /// Saves the records, and takes out of the stored ones what flattened values no longer have.
   func save(in transaction: Transaction) throws -> [Record] {
@@ -63,7 +71,9 @@ private struct MadeRecords: Sendable {
         try fields.clear(&records[index], of: self.records[earlier])
       }
     }
-    return try transaction.save(records, policy: policy)
+    let saved = try transaction.save(records, policy: policy)
+    for value in referred { try value.requireRecord(in: transaction) }
+    return saved
   }
 }
 

@@ -152,24 +152,24 @@ extension RecordEncodable where Self: Identifiable, ID: RawRepresentable, ID.Raw
 
 /// An enum whose raw value is a field, and which a newer version of the application may have given more cases.
 ///
-/// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. Encoding such a value again stores the
-/// fallback's raw value.
+/// ```swift
+/// enum Kind: String, RecordEnum {
+///   case unknown, film, serial
+///   static var fallback: Kind? { .unknown }
+/// }
+/// ```
+///
+/// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. A new record has the fallback's raw value
+/// then. Encoded into the record that it came from, as ``Daybook/Database/update(_:_:in:_:)`` does, such a property leaves the raw
+/// value as it is as long as it is the fallback: a change of another property takes nothing from a newer version. So does an element
+/// of a list that is as long as before.
 ///
 /// A predicate that names the fallback (`#Predicate { $0.kind == .unknown }`) finds the unknown raw values, too, if the enum is
 /// `CaseIterable`: only then it is known which these are. Otherwise it is refused.
 public protocol RecordEnum: RawRepresentable, Codable {
-  /// The case that stands for unknown raw values; nil refuses them. The default of a `CaseIterable` enum is its first case.
+  /// The case that stands for unknown raw values; nil refuses them. There is no default: a property of the type `Self` would be
+  /// taken for another one, and its case would never be used.
   static var fallback: Self? { get }
-}
-
-extension RecordEnum {
-  /// Nil.
-  public static var fallback: Self? { nil }
-}
-
-extension RecordEnum where Self: CaseIterable {
-  /// The first case.
-  public static var fallback: Self? { allCases.first }
 }
 
 /// What names a record where a value is fetched, observed, updated or deleted: a text, a UUID, an integer.

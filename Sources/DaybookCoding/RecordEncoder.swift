@@ -58,6 +58,8 @@ public struct RecordEncoder: Sendable {
     let hasAssets: Bool
     /// What is to be taken out of the stored record, which the encoder does not see.
     let flattened: FlattenedFields?
+    /// The records of values to which it has references, and which are not in it.
+    let referred: [ReferredValue]
   }
 
   /// A value as it is saved.
@@ -88,6 +90,6 @@ public struct RecordEncoder: Sendable {
     if scope.areRulesComplete { memory?.haveKeys() }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
-      hasAssets: scope.hasAssets, flattened: scope.flattened)
+      hasAssets: scope.hasAssets, flattened: scope.flattened, referred: scope.fields.referred)
   }
 }

@@ -224,13 +224,19 @@ struct RecordCodecTests {
     #expect(try RecordEncoder(zone: try Zone.ID("Other")).encode(person).id == record.id)
   }
 
-  enum Mood: String, RecordEnum, CaseIterable { case calm, happy }
+  enum Mood: String, RecordEnum, CaseIterable {
+    case calm, happy
+    static var fallback: Mood? { .calm }
+  }
   enum Level: Int, RecordEnum {
     case low = 1
     case high
     static var fallback: Level? { .high }
   }
-  enum Strict: String, RecordEnum { case one }
+  enum Strict: String, RecordEnum {
+    case one
+    static var fallback: Strict? { nil }
+  }
   enum Plain: String, Codable { case one }
 
   @Test("C13: an enum is its raw value; one of a newer version is the fallback, and refused where there is none")

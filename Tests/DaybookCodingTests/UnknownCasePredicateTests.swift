@@ -7,7 +7,10 @@ import Testing
 
 @Suite("predicates and unknown cases")
 struct UnknownCasePredicateTests {
-  enum Kind: String, RecordEnum, CaseIterable { case unknown, film, serial }
+  enum Kind: String, RecordEnum, CaseIterable {
+    case unknown, film, serial
+    static var fallback: Kind? { .unknown }
+  }
   enum Level: Int, RecordEnum, CaseIterable {
     case low = 1, middle, high
     static var fallback: Level? { .middle }

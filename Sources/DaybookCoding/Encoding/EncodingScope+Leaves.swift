@@ -241,6 +241,7 @@ extension EncodingScope {
       // What is new belongs to the zone of what refers to it.
       let zone = fields.id.zone
       let id = try graph?.refer(to: referred, in: zone) ?? RecordIdentity.id(of: referred, in: zone)
+      if graph == nil { fields.refers(to: id, at: target.path) }
       return try checked(Record.Reference(id, action: action), target)
     } catch let error as RecordCodingError where error.path.isEmpty {
       throw target.error(error.code, error.message, facts: error.facts, cause: error.cause)
