@@ -108,6 +108,7 @@ extension RecordCodingError {
   /// What `DecodingError.keyNotFound` says of a key of the record, and of one within JSON: rules are for the former.
   static let noField = "The record has no field for the key."
   static let noMember = "The JSON has no member for the key."
+  static let isEncrypted = "The record has an encrypted value of the key."
 
   private init(_ error: DecodingError) {
     switch error {
@@ -120,11 +121,16 @@ extension RecordCodingError {
         .valueNotFound, "There is nothing where a value must be.", path: Self.texts(context.codingPath),
         facts: .init(expected: "\(type)"), cause: error)
     case .keyNotFound(let key, let context):
+      let sentence =
+        switch context.debugDescription {
+        case Self.noMember:
+          "The stored JSON has no member for the key; a property that older values lack is optional, or its type's init(from:) gives it one."
+        case Self.isEncrypted: "The record has an encrypted value of the key, which the rule .encrypted reads."
+        default:
+          "The record has no field for the key; a property that older records lack is optional, or has a default in fieldRules."
+        }
       self.init(
-        .keyNotFound,
-        context.debugDescription == Self.noMember
-          ? "The stored JSON has no member for the key; a property that older values lack is optional, or its type's init(from:) gives it one."
-          : "The record has no field for the key; a property that older records lack is optional, or has a default in fieldRules.",
+        .keyNotFound, sentence,
         path: Self.texts(context.codingPath) + [key.stringValue],
         facts: .init(key: key.stringValue), cause: error)
     case .dataCorrupted(let context):

@@ -40,6 +40,8 @@ struct ReferredValueTests {
     try await database.save(film)
     let record = try #require(try await database.record(Record.ID("dune")))
     #expect(try await RecordDecoder().decode(Film.self, from: record, resolvingIn: database) == film)
+    let error = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Film.self, from: record) }
+    #expect(error?.code == .typeMismatch && error?.facts.found == "reference, which decode(_:from:resolvingIn:) follows")
     let other = Person(id: "o", name: "Other")
     try await database.write { transaction in
       try transaction.save(other)
@@ -49,5 +51,21 @@ struct ReferredValueTests {
       try await database.save(record)
     }
     #expect(try await database.recordCount(in: .default) == 6)
+  }
+}
+
+@Suite("errors that say what would help")
+struct HelpfulErrorTests {
+  struct Card: RecordCodable {
+    var pin: String
+    static let recordName = "c"
+  }
+
+  @Test("a value that is encrypted is not said to be missing")
+  func encrypted() throws {
+    var record = try Record(type: "Card", id: Record.ID("c"))
+    record.encryptedValues["pin"] = "1234"
+    let error = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Card.self, from: record) }
+    #expect(error?.code == .keyNotFound && error?.message.contains("encrypted value") == true)
   }
 }

@@ -39,6 +39,12 @@ final class DecodingScope: CodingScope {
     }
   }
 
+  /// Whether the record has an encrypted value where the type looks for a plain one.
+  func isEncrypted(_ key: some CodingKey, _ above: PathStep?) -> Bool {
+    guard case .field(let target) = meaning(key, above), target.rule == nil else { return false }
+    return fields.record.encryptedValues.keys.contains { $0.utf8.elementsEqual(target.field.utf8) }
+  }
+
   private func systemFields() -> Data {
     hasGivenSystemFields = true
     return fields.record.systemFields

@@ -122,7 +122,9 @@ struct FieldDecoder: Decoder {
   // MARK: errors
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
-    DecodingError.typeMismatch(type, .init(codingPath: codingPath, debugDescription: source.name))
+    let isFollowed = if case .value(.reference) = source, type == [String: Any].self { scope.graph != nil } else { true }
+    let hint = isFollowed ? "" : ", which decode(_:from:resolvingIn:) follows"
+    return DecodingError.typeMismatch(type, .init(codingPath: codingPath, debugDescription: source.name + hint))
   }
 
   private var absent: DecodingError {

@@ -66,7 +66,11 @@ struct FieldsDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeNil(forKey key: Key) throws -> Bool { !scope.contains(key, above) }
 
   private func absent(_ key: Key) -> DecodingError {
-    DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: RecordCodingError.noField))
+    let isEncrypted = scope.isEncrypted(key, above)
+    return DecodingError.keyNotFound(
+      key,
+      .init(
+        codingPath: codingPath, debugDescription: isEncrypted ? RecordCodingError.isEncrypted : RecordCodingError.noField))
   }
 
   @inline(__always)
