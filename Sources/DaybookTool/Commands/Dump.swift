@@ -85,7 +85,7 @@ extension Invocation {
     return damage.isEmpty ? .done : .damaged
   }
 
-  /// Calls `body` with the records of a zone, those after a name, ordered by name; behind damage with those that can be read.
+  /// Calls `body` with the records of a zone, those after a name, ordered by name; after damage with those that can be read.
   func forEachRecord(
     in zone: Zone.ID, after name: String?, _ database: Database, _ snapshot: borrowing Snapshot, _ damage: inout Damage,
     _ body: (Record) throws -> Void

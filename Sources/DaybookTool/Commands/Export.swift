@@ -147,7 +147,7 @@ struct CSVExport {
     appendRow(own.map(columnName) + keys, to: &bytes)
   }
 
-  /// A name of a column of its own. Two columns of one name would be told apart by nobody who reads the table.
+  /// A name of a column of its own. No reader of the table could tell two columns of one name apart.
   private func columnName(_ word: String) -> String {
     if columns[word] == nil { return word }
     var name = "record" + word.prefix(1).uppercased() + word.dropFirst()

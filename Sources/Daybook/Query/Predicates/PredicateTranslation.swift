@@ -260,7 +260,7 @@ extension PredicateTranslation {
     guard property.hasSize, let name = PredicateTranslation.name(of: path), declared[name] == nil else {
       throw DatabaseError(
         .invalidArguments,
-        "The key of a property is not known: Swift does not name one that is computed, inherited or behind a property wrapper. "
+        "The key of a property is not known: Swift does not name one that is computed, inherited or in a property wrapper. "
           + "The type can declare it as RecordKeyPaths, of a value within it where that is flattened.",
         facts: .init(found: path.debugDescription))
     }
