@@ -173,6 +173,35 @@ extension ImportLossTests {
     #expect(outcome.output.contains("deleted 3 records, 1 of them because they go"), "\(outcome.output)")
   }
 
+  @Test("an import that updates leaves the values alone that a row does not have")
+  func updated() throws {
+    let file = bench.path("u.daybook")
+    try bench.good("put", file, "_defaultZone", "a", "--type", "T", "x=1", "y=2", "z=3")
+    let table = try bench.write("id,x,y\na,10,\nb,20,5\n", to: "u.csv")
+    let outcome = try bench.good("import", file, table, "--id", "id", "--type", "T", "--on-existing", "update")
+    #expect(outcome.output.contains("1 updated a record"), "\(outcome.output)")
+    let records = try bench.records(file)
+    #expect(records["a"] == ["id": .string("a"), "x": .int(10), "y": .int(2), "z": .int(3)])
+    #expect(records["b"]?["y"] == .int(5))
+  }
+
+  @Test("a file that is read again as an asset is no change")
+  func sameFile() throws {
+    let (file, content) = (bench.path("f.daybook"), try bench.write(String(repeating: "x", count: 100_000), to: "poster"))
+    let again = try bench.write(String(repeating: "x", count: 100_000), to: "again")
+    try bench.good("put", file, "Z", "n", "--type", "T", "poster:asset=\(content)")
+    #expect(try bench.good("put", file, "Z", "n", "poster:asset=\(again)").errors.contains("nothing changed"))
+    let other = try bench.write(String(repeating: "y", count: 100_000), to: "other")
+    #expect(try !bench.good("put", file, "Z", "n", "poster:asset=\(other)").errors.contains("nothing changed"))
+    let table = try bench.write("id,file\nn,other\n", to: "files.csv")
+    let outcome = try bench.good(
+      "import", file, table, "--id", "id", "--zone", "Z", "--type", "T", "--asset", "poster=file", "--on-existing", "update")
+    #expect(outcome.output.contains("1 updated"), "\(outcome.output)")
+    let repeated = try bench.good(
+      "import", file, table, "--id", "id", "--zone", "Z", "--type", "T", "--asset", "poster=file", "--on-existing", "update")
+    #expect(repeated.output.contains("without a change"), "\(repeated.output)")
+  }
+
   @Test("put --remove takes an encrypted value away")
   func removed() throws {
     let file = bench.path("e.daybook")

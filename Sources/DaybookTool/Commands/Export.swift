@@ -27,7 +27,8 @@ extension Commands {
       keys are wanted, --type and --zone which records; ndjson has no columns.
       Dates are ISO 8601 with as many digits as they need, bytes base64, lists and places JSON; encrypted values and kinds
       are not in it, so for a copy that `daybook import` takes back exactly, use ndjson. Lines hold the contents of small
-      assets only; with --assets all others are in DIR, where `daybook import --assets DIR` finds them and `sha256sum` gives each its name.
+      assets only; with --assets all others are in DIR, where `daybook import --assets DIR` finds them and `sha256sum`
+      gives each its name.
       Cells are exact, also those that begin with = + - @, a tab or a line end, which spreadsheets run as formulas: with
       --no-formulas these begin with ' (numbers do not), and so does what stands behind a semicolon, tab or line end inside a
       cell, because a spreadsheet may be set to split there. An import takes the ' for a part of the text. On a terminal cells

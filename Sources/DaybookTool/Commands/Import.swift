@@ -34,6 +34,8 @@ extension Commands {
       Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
 
       Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing:
+                  replace leaves only those encrypted values alone of which the row or dump does not tell what they are;
+                  update changes the values that a row has, and an empty cell is none;
                   skip saves absent records only, and tells how many were there. A record never changes its type: where one
                   of another type has the name, the import is refused before anything is saved; skip leaves the row out.
                   What a name cannot hold is percent-encoded; a row without a usable name is called row-N.
@@ -164,7 +166,8 @@ extension Commands {
     try output.line("\(Wording.count(report.importedCount, "row")) imported\(place)")
     if report.replacedCount > 0 {
       let unchanged = report.unchangedCount > 0 ? ", \(Wording.count(report.unchangedCount)) of them without a change" : ""
-      try output.line("  \(Wording.count(report.replacedCount)) replaced a record of the same name\(unchanged)")
+      let verb = options.onExisting == .update ? "updated" : "replaced"
+      try output.line("  \(Wording.count(report.replacedCount)) \(verb) a record of the same name\(unchanged)")
     }
     if report.skippedCount > 0 {
       let others = report.otherTypeCount > 0 ? ", \(Wording.count(report.otherTypeCount)) of them of another type" : ""

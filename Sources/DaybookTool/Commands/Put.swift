@@ -153,16 +153,6 @@ extension Invocation {
 }
 
 extension Record {
-  /// Whether a save of this one would change nothing: all values are of the same kinds and equal.
-  fileprivate func isSame(as other: Record) -> Bool {
-    let (own, others) = (fieldValues(), other.fieldValues())
-    // An encrypted value is not set here, but it can be removed, and a plain one takes the key from one.
-    guard own.count == others.count, encryptedValues.keys == other.encryptedValues.keys else { return false }
-    return zip(own, others).allSatisfy { first, second in
-      UTF8Order.equal(first.key, second.key) && first.value?.kind == second.value?.kind && first.value == second.value
-    }
-  }
-
   fileprivate func hasValue(forKey key: String) -> Bool {
     (keys + encryptedValues.keys).contains { UTF8Order.equal($0, key) }
   }

@@ -6,7 +6,7 @@ struct ImportOptions {
   /// What becomes of a row whose record exists, also from an earlier row. Of one whose record is of another type: it is left out by
   /// skip, and refuses the import with the others.
   enum OnExisting: String, CaseIterable {
-    case replace, skip, fail
+    case replace, update, skip, fail
   }
 
   var zone = Zone.ID.default
