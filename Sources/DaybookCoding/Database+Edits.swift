@@ -40,7 +40,9 @@ extension Transaction {
     return saved
   }
 
-  /// Reads a value, changes it and saves it; returns what was stored. Fields that the type does not know stay as they are.
+  /// Reads a value, changes it and saves it; returns what was stored. Fields that the type does not know stay as they are, and so do
+  /// those that `change` has left as they were: the raw value of a case that only a newer version has, a date with more digits than the
+  /// options write, members of JSON that the type does not know. A list or a nested value that changes is stored as a whole.
   ///
   /// A record keeps its name: where the value has it from a property, such as `id`, that must stay as it is.
   /// - Throws: what `change` throws; `unknownItem` when there is no such record; ``RecordCodingError``, with `invalidIdentity` for a
@@ -52,15 +54,26 @@ extension Transaction {
     _ change: (inout T) throws -> Void
   ) throws -> T {
     let decoder = RecordDecoder(options: options)
-    let stored = try update(try Record.ID(existing: name.recordName, in: zone)) { record in
-      var value = try decoder.decode(type, from: record)
-      // The name of some is another one each time, or never was that of the record.
-      let hasItsName = value.recordName == record.id.name
-      try change(&value)
-      if hasItsName, value.recordName != record.id.name { throw RecordIdentity.renamed(record.id, to: value.recordName) }
-      record = try RecordEncoder(zone: zone, options: options).encode(value, onto: record)
+    let encoder = RecordEncoder(zone: zone, options: options)
+    let id = try Record.ID(existing: name.recordName, in: zone)
+    // What was saved is undone where the new value cannot be read.
+    return try savepoint { () throws -> T in
+      var referred: [ReferredValue] = []
+      let stored = try update(id) { record in
+        var value = try decoder.decode(type, from: record)
+        // What encoding alone would change. A value that cannot be encoded as it was read shows nothing, and may be mended.
+        let unchanged = try? encoder.encode(value, onto: record)
+        // The name of some is another one each time, or never was that of the record.
+        let hasItsName = value.recordName == record.id.name
+        try change(&value)
+        if hasItsName, value.recordName != record.id.name { throw RecordIdentity.renamed(record.id, to: value.recordName) }
+        let encoded = try encoder.encoded(value, onto: record)
+        referred = encoded.referred
+        record = try encoded.record.keeping(record, where: unchanged ?? record)
+      }
+      for value in referred { value.requireRecord(in: self) }
+      return try decoder.decode(type, from: stored)
     }
-    return try decoder.decode(type, from: stored)
   }
 
   /// Deletes the record of a value, and those that it owns; deleting one that is not there is no error.

@@ -15,8 +15,8 @@ extension Transaction {
   ///   - policy: nil suits the type. One that has a key for its system fields is saved if nobody else has changed the record since
   ///     it was read. One without is saved over whatever is there: its own fields, nil included, and no others.
   ///   - options: how the value becomes a record.
-  /// - Throws: ``RecordCodingError``, with `recordNotFound` where a rule makes a reference of a value whose record is not there: it is
-  ///   saved first, or both together; or what saving a record throws.
+  /// - Throws: ``RecordCodingError``, or what saving a record throws. Where a rule makes a reference of a value, the transaction throws
+  ///   `referenceViolation` in the end if no record has the value; one of `writeUnordered` does not ask.
   @discardableResult
   public func save<T: RecordEncodable>(
     _ value: T, in zone: Zone.ID = .default, policy: SavePolicy? = nil, options: RecordCodingOptions = .init()
@@ -26,7 +26,7 @@ extension Transaction {
     let policy = policy ?? .suiting(keepsSystemFields: encoded.keepsSystemFields)
     try encoded.flattened?.clear(&record, in: self, policy)
     let saved = try save(record, policy: policy)
-    for value in encoded.referred { try value.requireRecord(in: self) }
+    for value in encoded.referred { value.requireRecord(in: self) }
     return saved
   }
 

@@ -91,7 +91,10 @@ struct FieldWriter {
     try record.encryptedValues.set(value, forKey: field)
   }
 
-  mutating func refers(to id: Record.ID, at path: [String]) { referred.append(ReferredValue(id: id, path: path)) }
+  /// - Parameter field: nil for the parent.
+  mutating func refers(to target: Record.ID, ofType type: String?, _ field: String?) {
+    referred.append(ReferredValue(source: id, field: field, target: target, type: type))
+  }
 
   mutating func setParent(_ parent: Record.Reference?) {
     if keepsEqualValues, record.parent == parent { return }

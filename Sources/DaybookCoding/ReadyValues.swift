@@ -72,7 +72,7 @@ private struct MadeRecords: Sendable {
       }
     }
     let saved = try transaction.save(records, policy: policy)
-    for value in referred { try value.requireRecord(in: transaction) }
+    for value in referred { value.requireRecord(in: transaction) }
     return saved
   }
 }

@@ -159,10 +159,8 @@ extension RecordEncodable where Self: Identifiable, ID: RawRepresentable, ID.Raw
 /// }
 /// ```
 ///
-/// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. A new record has the fallback's raw value
-/// then. Encoded into the record that it came from, as ``Daybook/Database/update(_:_:in:_:)`` does, such a property leaves the raw
-/// value as it is as long as it is the fallback: a change of another property takes nothing from a newer version. So does an element
-/// of a list that is as long as before.
+/// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. Encoding such a value again stores the
+/// fallback's raw value; an `update` of another property leaves the field as it is, so that it takes nothing from a newer version.
 ///
 /// A predicate that names the fallback (`#Predicate { $0.kind == .unknown }`) finds the unknown raw values, too, if the enum is
 /// `CaseIterable`: only then it is known which these are. Otherwise it is refused.

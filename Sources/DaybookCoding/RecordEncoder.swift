@@ -41,12 +41,16 @@ public struct RecordEncoder: Sendable {
   /// - Throws: as ``encode(_:)`` does; `recordTypeMismatch` for a record of another type, unless the options say that it is not to be
   ///   checked: then the record keeps its type.
   public func encode<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Record {
+    try encoded(value, onto: record).record
+  }
+
+  func encoded<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Encoded {
     guard record.type == T.recordType || !options.checksRecordType else {
       throw RecordCodingError(
         .recordTypeMismatch, "The record is of another type than the value.",
         facts: .init(expected: T.recordType, found: record.type))
     }
-    return try encode(value, FieldWriter(record, keepsEqualValues: true)).record
+    return try encode(value, FieldWriter(record, keepsEqualValues: true))
   }
 
   /// What is known of a value after it was encoded.

@@ -1,16 +1,16 @@
 import Daybook
 
-/// A value of which the record that is encoded has only a reference.
+/// A value of which the record that is encoded has only a reference. Where no record has the value when the transaction ends, it
+/// would be lost.
 struct ReferredValue: Sendable {
-  let id: Record.ID
-  let path: [String]
+  let source: Record.ID
+  /// The field; nil for the parent.
+  let field: String?
+  let target: Record.ID
+  /// Nil where it may be any.
+  let type: String?
 
-  /// Throws where the value would be lost: it is in no record.
-  func requireRecord(in transaction: Transaction) throws {
-    if try transaction.record(id) != nil { return }
-    throw RecordCodingError(
-      .recordNotFound,
-      "The value here is a record of its own, of which only a reference is saved: save it before, or both together (encodeGraph).",
-      path: path, facts: .init(target: id))
+  func requireRecord(in transaction: Transaction) {
+    transaction.requireRecord(target, ofType: type, for: field, of: source)
   }
 }

@@ -20,19 +20,38 @@ struct ReferredValueTests {
 
   private let villeneuve = Person(id: "v", name: "Denis Villeneuve")
 
+  private func refusal<R>(_ body: () async throws -> R) async -> DatabaseError? {
+    do { _ = try await body() } catch { return error as? DatabaseError }
+    return nil
+  }
+
   @Test("a value that is in no record is not saved as a mere reference to one")
   func lost() async throws {
     let database = try Database.inMemory()
     let film = Film(id: "dune", director: villeneuve)
-    let error = await #expect(throws: RecordCodingError.self) { try await database.save(film) }
-    #expect(error?.code == .recordNotFound && error?.path == ["director"] && error?.facts.target?.name == "v")
-    await #expect(throws: RecordCodingError.self) { try await database.save([film, film]) }
-    await #expect(throws: RecordCodingError.self) { try await database.write { try $0.save(film) } }
-    await #expect(throws: RecordCodingError.self) { try await database.save(Film(id: "x", actors: [villeneuve])) }
+    let error = await refusal { try await database.save(film) }
+    #expect(error?.code == .referenceViolation && error?.facts.key == "director" && error?.facts.target?.name == "v")
+    #expect(await refusal { try await database.save([film, film]) }?.code == .referenceViolation)
+    #expect(await refusal { try await database.write { try $0.save(film) } }?.code == .referenceViolation)
+    #expect(await refusal { try await database.save(Film(id: "x", actors: [villeneuve])) }?.facts.key == "actors")
+    // Whoever catches what a save throws commits nothing of it.
+    #expect(await refusal { try await database.write { transaction in _ = try? transaction.save(film) } } != nil)
     #expect(try await database.recordCount(in: .default) == 0)
+    // Another record of the name is not the value.
+    try await database.save(Film(id: "v"))
+    #expect(await refusal { try await database.save(film) }?.facts.recordType == "Person")
+    // Nor does an update lose it.
+    try await database.save(Film(id: "second"))
+    await #expect(throws: (any Error).self) {
+      try await database.update(Film.self, "second") { $0.director = Person(id: "new", name: "N") }
+    }
+    try await database.write { transaction in
+      _ = try? transaction.update(Film.self, "second") { $0.director = Person(id: "new", name: "N") }
+    }
+    #expect(try await database.fetch(Film.self, "second")?.director == nil)
   }
 
-  @Test("one whose record is there, or comes with it, is")
+  @Test("one whose record is there, or comes with it, is, in whatever order")
   func there() async throws {
     let database = try Database.inMemory()
     let film = Film(id: "dune", director: villeneuve, actors: [villeneuve])
@@ -40,17 +59,32 @@ struct ReferredValueTests {
     try await database.save(film)
     let record = try #require(try await database.record(Record.ID("dune")))
     #expect(try await RecordDecoder().decode(Film.self, from: record, resolvingIn: database) == film)
-    let error = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Film.self, from: record) }
-    #expect(error?.code == .typeMismatch && error?.facts.found == "reference, which decode(_:from:resolvingIn:) follows")
+    let mismatch = #expect(throws: RecordCodingError.self) { try RecordDecoder().decode(Film.self, from: record) }
+    #expect(mismatch?.code == .typeMismatch && mismatch?.facts.found == "reference, which decode(_:from:resolvingIn:) follows")
     let other = Person(id: "o", name: "Other")
     try await database.write { transaction in
-      try transaction.save(other)
       try transaction.save(Film(id: "second", director: other))
+      try transaction.save(other)
     }
-    for record in try RecordEncoder().encodeGraph(Film(id: "third", director: Person(id: "p", name: "P"))) {
+    // What is given up in the same transaction is asked for no more.
+    try await database.write { transaction in
+      try transaction.save(Film(id: "third", director: Person(id: "none", name: "None")))
+      try transaction.save(Film(id: "third", director: other))
+      try transaction.save(Film(id: "fourth", director: Person(id: "none", name: "None")))
+      try transaction.delete(Record.ID("fourth"))
+    }
+    struct Undone: Error {}
+    try await database.write { transaction in
+      try? transaction.savepoint {
+        try transaction.save(Film(id: "fifth", director: Person(id: "none", name: "None")))
+        throw Undone()
+      }
+    }
+    try await database.writeUnordered { try $0.save(Film(id: "sixth", director: Person(id: "later", name: "Later"))) }
+    for record in try RecordEncoder().encodeGraph(Film(id: "seventh", director: Person(id: "p", name: "P"))) {
       try await database.save(record)
     }
-    #expect(try await database.recordCount(in: .default) == 6)
+    #expect(try await database.recordCount(in: .default) == 8)
   }
 }
 

@@ -42,6 +42,14 @@ public struct Transaction {
   /// - Throws: `zoneNotFound`; `limitExceeded` when the transaction grows too large, and then it cannot be committed.
   public func delete(_ id: Record.ID) throws(DatabaseError) { try context.delete(id) }
 
+  /// Asks at the end of the transaction whether a value is in a record, of which a record that was saved has only a reference.
+  /// - Parameters:
+  ///   - key: the field that has the reference; nil for the parent.
+  ///   - type: that of the value's record; nil for any.
+  package func requireRecord(_ target: Record.ID, ofType type: String?, for key: String?, of source: Record.ID) {
+    context.queueValueCheck(of: source, key, target, type: type)
+  }
+
   /// Deletes records, and those that they own; those that are not there are no error.
   /// - Throws: as ``delete(_:)-(Record.ID)``, at the first that is refused; those before it are deleted in this transaction.
   public func delete(_ ids: [Record.ID]) throws(DatabaseError) { for id in ids { try context.delete(id) } }

@@ -3,8 +3,8 @@ import DaybookEngine
 /// What references do: targets that must exist, owners that take their records along.
 ///
 /// Whether targets exist is asked when all is written, because a child may be saved before its parent, and a parent deleted
-/// before its children. Until then the transaction remembers what it has to ask: pointers that were added, and deletions
-/// of records that others needed.
+/// before its children. Until then the transaction remembers what it has to ask: pointers that were added, deletions
+/// of records that others needed, and values of which only a reference was saved.
 ///
 /// Always true: the entries of `pending` were true when they were queued, and are checked again before the commit.
 struct PendingReferences {
@@ -22,14 +22,27 @@ struct PendingReferences {
     let item: Int
   }
 
-  /// The lengths of both lists: what a rollback to a savepoint restores.
+  /// A reference in the place of a value, which would be lost if no record had it.
+  struct Value {
+    let source: Record.ID
+    /// The field; nil for the parent.
+    let key: String?
+    let target: Record.ID
+    /// Nil where it may be any.
+    let type: String?
+    let item: Int
+  }
+
+  /// The lengths of the lists: what a rollback to a savepoint restores.
   struct Mark {
     var pointers = 0
     var deletions = 0
+    var values = 0
   }
 
   var pointers: [Pointer] = []
   var deletions: [Deletion] = []
+  var values: [Value] = []
   /// Where the items began that are looked at together.
   var start = Mark()
   /// Which item of a request is being worked on.
@@ -37,11 +50,12 @@ struct PendingReferences {
   /// A cascade that did not come to its end: the transaction must not be committed.
   var unfinished: DatabaseError?
 
-  var mark: Mark { Mark(pointers: pointers.count, deletions: deletions.count) }
+  var mark: Mark { Mark(pointers: pointers.count, deletions: deletions.count, values: values.count) }
 
   mutating func rollBack(to mark: Mark) {
     pointers.removeSubrange(mark.pointers...)
     deletions.removeSubrange(mark.deletions...)
+    values.removeSubrange(mark.values...)
   }
 }
 
@@ -157,7 +171,43 @@ extension WriteContext {
       let error = try violation(of: source, by: target, isParent ? .parent : .validate, isDeleted: true)
       violations.append(.init(item: deletion.item, error: error))
     }
+    for value in pending.values[mark.values...] where violations.count < limit {
+      guard try isThere(value), try !isInRecord(value) else { continue }
+      let error = DatabaseError(
+        .referenceViolation,
+        "Only a reference to the value is saved, and no record has the value: save it as a record of its own, or both together.",
+        facts: .init(
+          zone: value.source.zone, name: value.source.name, recordType: value.type, key: value.key ?? "parent",
+          source: value.source, target: value.target))
+      violations.append(.init(item: value.item, error: error))
+    }
     return violations
+  }
+
+  /// Remembers a value of which a record that was saved has only a reference.
+  /// - Parameters:
+  ///   - key: the field that has the reference; nil for the parent.
+  ///   - type: that of the value's record; nil for any.
+  func queueValueCheck(of source: Record.ID, _ key: String?, _ target: Record.ID, type: String?) {
+    pending.values.append(.init(source: source, key: key, target: target, type: type, item: pending.item))
+  }
+
+  /// Whether the record still has the reference.
+  private func isThere(_ value: PendingReferences.Value) throws(DatabaseError) -> Bool {
+    guard try view.zone(value.source.zone) != nil, let record = try view.record(value.source) else { return false }
+    guard let key = value.key else { return record.parent?.id == value.target }
+    switch record[key] as Record.Value? {
+    case .reference(let reference): return reference.id == value.target
+    case .references(let list): return list.contains { $0.id == value.target }
+    default: return false
+    }
+  }
+
+  /// Whether there is a record of the value's type under its name.
+  private func isInRecord(_ value: PendingReferences.Value) throws(DatabaseError) -> Bool {
+    guard try view.zone(value.target.zone) != nil else { return false }
+    guard let record = try view.record(value.target) else { return false }
+    return value.type.map { record.body.isOf(type: $0) } ?? true
   }
 
   /// Whether the source still points there.

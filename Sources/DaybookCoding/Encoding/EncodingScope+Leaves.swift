@@ -241,7 +241,11 @@ extension EncodingScope {
       // What is new belongs to the zone of what refers to it.
       let zone = fields.id.zone
       let id = try graph?.refer(to: referred, in: zone) ?? RecordIdentity.id(of: referred, in: zone)
-      if graph == nil { fields.refers(to: id, at: target.path) }
+      if graph == nil {
+        let isParent = if case .parent? = target.rule { true } else { false }
+        fields.refers(
+          to: id, ofType: options.checksRecordType ? type(of: referred).recordType : nil, isParent ? nil : target.field)
+      }
       return try checked(Record.Reference(id, action: action), target)
     } catch let error as RecordCodingError where error.path.isEmpty {
       throw target.error(error.code, error.message, facts: error.facts, cause: error.cause)

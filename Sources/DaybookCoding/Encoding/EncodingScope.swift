@@ -343,7 +343,6 @@ final class EncodingScope: CodingScope {
       try store(made, target)
       return
     }
-    if fields.keepsEqualValues, let kept = keptCases(of: value, target) { return try store(kept, target) }
     // A list may be JSON although a record has a list for it.
     if !isJSONList(T.self, target), let leaf = try leaf(value, target) {
       if target.rule != nil { try target.checkEffect(on: leaf, of: T.self) }

@@ -370,8 +370,10 @@ final class LogWriter: @unchecked Sendable {
   /// Writes the reserve that `trimZeros` has cut off, if there is room for it.
   func restoreReserve(_ hold: borrowing Turn.Hold) {
     waitForZeros(upTo: .max, hold)
-    let (start, end) = (zerosEnd.load(ordering: .relaxed), tail.offset + UInt64(2 * reserveByteCount))
-    guard isAlive, start >= tail.offset, start < end else { return }
+    // A commit that only deletes may have gone over the end of the zeros meanwhile.
+    let start = max(zerosEnd.load(ordering: .relaxed), tail.offset)
+    let end = tail.offset + UInt64(2 * reserveByteCount)
+    guard isAlive, fileLock.isHeld, start < end else { return }
     do { try file.writeZeros(Int(start)..<Int(end)) } catch { return }
     zerosEnd.store(end, ordering: .relaxed)
   }

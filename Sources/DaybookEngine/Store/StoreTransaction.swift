@@ -408,13 +408,14 @@
     let ordinal: UInt32
     let partCount: Int
     let bufferCount: Int
+    let addsData: Bool
   }
 
   package func savepoint() throws(StoreError) -> Savepoint {
     try flush()
     return Savepoint(
       editor: editor.beginEdit(), roots: roots, facts: applier.facts(self), liveByteCount: liveByteCount, ordinal: ordinal,
-      partCount: parts.count, bufferCount: buffer.count)
+      partCount: parts.count, bufferCount: buffer.count, addsData: addsData)
   }
 
   /// Keeps everything since a savepoint as a part of what is around it, and frees the memory that only a rollback to it
@@ -442,6 +443,8 @@
       _ = seal(start, kind: Operation.rollbackKind)
     }
     ordinal = savepoint.ordinal
+    // What only deletes now may use the reserve.
+    addsData = savepoint.addsData
   }
 
   // MARK: ending

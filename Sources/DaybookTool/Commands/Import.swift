@@ -38,7 +38,8 @@ extension Commands {
                   update changes the values that a row has, and an empty cell is none;
                   skip saves absent records only, and tells how many were there. A record never changes its type: where one
                   of another type has the name, the import is refused before anything is saved; skip leaves the row out.
-                  What a name cannot hold is percent-encoded; a row without a usable name is called row-N.
+                  What a name cannot hold is percent-encoded; a row without a usable name is called row-N, and so is one
+                  whose name would be that of a row with another text.
       Keys        What a key cannot hold becomes _ (US Gross: US_Gross); reserved or taken keys get _2. Both are told.
       JSON        true and false become 1 and 0, null is absent, a list of one kind stays a list; other nested values
                   are kept as JSON text. A key whose values have several kinds gets the one that holds all: 7 beside 7.5

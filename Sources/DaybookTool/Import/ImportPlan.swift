@@ -166,7 +166,7 @@ struct ImportPlan {
 
   /// - Parameter number: which row this is, counted from 1.
   func row(
-    _ json: JSONValue, number: Int, line: Int, names: inout RandomNames
+    _ json: JSONValue, number: Int, line: Int, names: inout RowNames
   ) throws(ToolError) -> Row {
     guard case .object(let members) = json else { throw .badRow(line: line, "a row has to be an object.") }
     var row = try begin(number, line, &names) { column in
@@ -204,7 +204,7 @@ struct ImportPlan {
   }
 
   /// - Parameter number: which row this is, counted from 1, without the header.
-  func row(_ csv: CSVReader, number: Int, names: inout RandomNames) throws(ToolError) -> Row {
+  func row(_ csv: CSVReader, number: Int, names: inout RowNames) throws(ToolError) -> Row {
     guard csv.cellCount == columns.count else { throw .badRow(line: csv.line, "the input changed while it was read.") }
     let line = csv.line
     var row = try begin(number, line, &names) { _ in
@@ -239,13 +239,13 @@ struct ImportPlan {
   }
 
   private func begin(
-    _ number: Int, _ line: Int, _ names: inout RandomNames, _ nameText: (String) -> String?
+    _ number: Int, _ line: Int, _ names: inout RowNames, _ nameText: (String) -> String?
   ) throws(ToolError) -> Row {
     do throws(DatabaseError) {
       guard let nameColumn else {
         return Row(record: try Record(type: type, id: Record.ID(names.next(), in: zone)))
       }
-      guard let name = nameText(columns[nameColumn].name).flatMap({ RecordNames.name(for: $0) }) else {
+      guard let name = nameText(columns[nameColumn].name).flatMap({ names.name(for: $0) }) else {
         return Row(record: try Record(type: type, id: Record.ID("row-\(number)", in: zone)), isUnnamed: true)
       }
       return Row(record: try Record(type: type, id: Record.ID(name, in: zone)))

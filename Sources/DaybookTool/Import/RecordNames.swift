@@ -1,17 +1,17 @@
+import Daybook
+
 /// Makes record names out of values.
 enum RecordNames {
   private static let maximumByteCount = 255
   private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
   /// The name for a text: what a name cannot hold (controls, everything beyond ASCII, a leading underscore) is
-  /// percent-encoded, and so is a percent sign that would be read as the beginning of such a code: no two texts have one name. Nil when
-  /// nothing is left or it is too long.
+  /// percent-encoded. What is a name stays as it is, so that a name that was made so comes back from an export. Nil when nothing is left
+  /// or it is too long.
   static func name(for text: String) -> String? {
     var name: [UInt8] = []
-    let bytes = text.utf8
-    for (index, byte) in zip(bytes.indices, bytes) {
-      let isCode = byte == UInt8(ascii: "%") && isHexadecimal(bytes[index...].dropFirst().prefix(2))
-      if (0x20..<0x7F).contains(byte), !isCode, !(name.isEmpty && byte == UInt8(ascii: "_")) {
+    for byte in text.utf8 {
+      if (0x20..<0x7F).contains(byte), !(name.isEmpty && byte == UInt8(ascii: "_")) {
         name.append(byte)
       } else {
         name.append(UInt8(ascii: "%"))
@@ -22,10 +22,26 @@ enum RecordNames {
     }
     return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
   }
+}
 
-  private static func isHexadecimal(_ digits: Substring.UTF8View) -> Bool {
-    digits.count == 2 && digits.allSatisfy { hexadecimal.contains($0) }
+/// The names of the rows of an import.
+struct RowNames {
+  private var random = RandomNames()
+  /// Of names with a percent sign: which text each is of, both as hashes. Two texts may become one name, `é` and `%C3%A9`.
+  private var texts: [Int: Int] = [:]
+
+  init() {}
+
+  /// The name for the text of a row; nil where it has none that is its own.
+  mutating func name(for text: String) -> String? {
+    guard let name = RecordNames.name(for: text) else { return nil }
+    guard name.utf8.contains(UInt8(ascii: "%")) else { return name }
+    let hash = ByteText(text).hashValue
+    return texts.updateValue(hash, forKey: ByteText(name).hashValue).map { $0 == hash } ?? true ? name : nil
   }
+
+  /// A name for a row that says none.
+  mutating func next() -> String { random.next() }
 }
 
 /// Names of records that have none: UUIDs of version 4, as `Record.ID()` makes them.

@@ -17,7 +17,7 @@ struct RowReader {
   private let plan: ImportPlan?
   /// Where the contents of a dump's assets are.
   private let assetFolder: SourceFolder?
-  private var names = RandomNames()
+  private var names = RowNames()
   private(set) var firstUnnamed: [(number: Int, line: Int)] = []
   private(set) var unnamedCount = 0
 
