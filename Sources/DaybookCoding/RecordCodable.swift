@@ -162,7 +162,7 @@ extension RecordEncodable where Self: Identifiable, ID: RawRepresentable, ID.Raw
 /// A raw value that no case has is decoded as ``fallback``, and refused when that is nil. Encoding such a value again stores the
 /// fallback's raw value; an `update` of another property leaves the field as it is, so that it takes nothing from a newer version.
 ///
-/// A predicate that names the fallback (`#Predicate { $0.kind == .unknown }`) finds the unknown raw values, too, if the enum is
+/// A predicate that names the fallback (`let unknown = Kind.unknown`, `#Predicate { $0.kind == unknown }`) finds the unknown raw values, too, if the enum is
 /// `CaseIterable`: only then it is known which these are. Otherwise it is refused.
 public protocol RecordEnum: RawRepresentable, Codable {
   /// The case that stands for unknown raw values; nil refuses them. There is no default: a property of the type `Self` would be

@@ -135,13 +135,14 @@
   }
 
   extension Record {
-    /// Whether the fields are the same, whatever the assets are.
+    /// Whether the fields are the same, and the contents of assets.
     fileprivate func isSame(as other: Record) -> Bool {
       keys == other.keys
         && keys.allSatisfy { key in
           switch (self[key] as Value?, other[key] as Value?) {
-          case (.asset?, .asset?): true
-          case (.assets(let first)?, .assets(let second)?): first.count == second.count
+          case (.asset(let first)?, .asset(let second)?): first.hasContent(of: second)
+          case (.assets(let first)?, .assets(let second)?):
+            first.count == second.count && zip(first, second).allSatisfy { $0.hasContent(of: $1) }
           case (let first, let second): first == second
           }
         }

@@ -150,17 +150,20 @@
   extension Array: TypedList { static var elementType: Any.Type { Element.self } }
 
   extension Record.Value {
-    /// The list of some values; nil when they are of several kinds. Integers among doubles become doubles.
+    /// The list of some values; nil when they are of several kinds. Integers among doubles become doubles, if these have all their digits.
     init?(list: [Record.Value]) {
       func collect<T>(_ element: (Record.Value) -> T?) -> [T]? {
         let found = list.compactMap(element)
         return found.count == list.count ? found : nil
       }
+      func double(_ value: Record.Value) -> Double? {
+        if case .int(let number) = value { Double(exactly: number) } else { Double(recordValue: value) }
+      }
       let whole: Record.Value? =
         switch list.first {
         case .string: collect { String(recordValue: $0) }.map { .strings($0) }
         case .int, .double:
-          collect { Int64(recordValue: $0) }.map { .ints($0) } ?? collect { Double(recordValue: $0) }.map { .doubles($0) }
+          collect { Int64(recordValue: $0) }.map { .ints($0) } ?? collect { double($0) }.map { .doubles($0) }
         case .bytes: collect { Data(recordValue: $0) }.map { .bytesList($0) }
         case .date: collect { Date(recordValue: $0) }.map { .dates($0) }
         case .location: collect { Location(recordValue: $0) }.map { .locations($0) }

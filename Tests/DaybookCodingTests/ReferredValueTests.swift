@@ -34,7 +34,7 @@ struct ReferredValueTests {
     #expect(await refusal { try await database.save([film, film]) }?.code == .referenceViolation)
     #expect(await refusal { try await database.write { try $0.save(film) } }?.code == .referenceViolation)
     #expect(await refusal { try await database.save(Film(id: "x", actors: [villeneuve])) }?.facts.key == "actors")
-    // Whoever catches what a save throws commits nothing of it.
+    // What a save throws can be caught, and nothing of it is committed.
     #expect(await refusal { try await database.write { transaction in _ = try? transaction.save(film) } } != nil)
     #expect(try await database.recordCount(in: .default) == 0)
     // Another record of the name is not the value.

@@ -47,6 +47,20 @@ extension Asset {
     return unsafe bytes.withUnsafeBytes { SHA256.digest(of: unsafe ByteView($0)) } == digest
   }
 
+  /// Whether both have the same content, wherever it is; a file of another size is not read. What cannot be read is another one.
+  package func hasContent(of other: Asset) -> Bool {
+    if self == other { return true }
+    guard byteCount == other.byteCount, let own = computedDigest() else { return false }
+    return own == other.computedDigest()
+  }
+
+  private func computedDigest() -> [UInt8]? {
+    if let digest { return digest }
+    var hash = SHA256()
+    do { try readContent { piece in [UInt8](piece).withView { hash.update($0) } } } catch { return nil }
+    return hash.finish()
+  }
+
   /// The asset with its content in memory, for a record that stores it, and its SHA-256 computed from it.
   ///
   /// - Throws: `limitExceeded` when it has more bytes, `assetFileNotFound`, `assetFileModified`; `assetNotAvailable` when

@@ -73,16 +73,3 @@ extension Record {
     }
   }
 }
-
-extension Asset {
-  /// Whether the content of another one, which may be in a file, is the one that is stored here. A file of another size is not read.
-  fileprivate func hasContent(of other: Asset) -> Bool {
-    if self == other { return true }
-    guard byteCount == other.byteCount, let sha256 else { return false }
-    if let known = other.sha256 { return known == sha256 }
-    var hash = SHA256()
-    // What cannot be read is another one: saving it says why.
-    do { try other.readContent { piece in [UInt8](piece).withView { hash.update($0) } } } catch { return false }
-    return AssetDigest(hash.finish()).name == sha256
-  }
-}
