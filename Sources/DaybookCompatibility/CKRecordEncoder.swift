@@ -135,7 +135,7 @@
   }
 
   extension Record {
-    /// Whether the fields are the same, and the contents of assets.
+    /// Whether the fields are the same, and the bytes of assets.
     fileprivate func isSame(as other: Record) -> Bool {
       keys == other.keys
         && keys.allSatisfy { key in

@@ -4,7 +4,7 @@
   import Foundation
   import Testing
 
-  @Suite("values that differ in their contents")
+  @Suite("values that differ in an asset")
   struct DifferentContentTests {
     struct Face: CKCodable, Equatable {
       var cloudKitRecordType: String { "Face" }
@@ -18,7 +18,7 @@
       var faces: [Face]
     }
 
-    @Test("two different values of one identifier whose contents differ are refused")
+    @Test("two different values of one identifier that differ in an asset are refused")
     func conflict() throws {
       #expect(throws: CKCodableError.self) {
         try CKRecordEncoder().encode(
