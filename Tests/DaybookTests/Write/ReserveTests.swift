@@ -20,8 +20,7 @@ struct ReserveTests {
     return database
   }
 
-  @Test(
-    "deletes work on a full disk after a compaction that found no room twice, with a delete beside it", arguments: [false, true])
+  @Test("deletes work on a full disk after a compaction that found no room twice, beside a delete", arguments: [false, true])
   func besideDelete(deletes: Bool) throws {
     let disk = SimulatedDisk(seed: 1)
     let database = try fullDatabase(disk)
