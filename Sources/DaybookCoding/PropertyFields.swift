@@ -158,6 +158,7 @@ struct PropertyFields {
     if isPropertyList(type) { return false }
     var element = type
     while let list = element as? any ListOfElements.Type { element = list.elementType }
+    if !RawForm.isUsual((element as? any OptionalValue.Type)?.wrappedType ?? element) { return false }
     if element == Date.self { return if case .native = options.dates { true } else { false } }
     if element == Data.self { return if case .bytes = options.data { true } else { false } }
     if element == Location.self { return if case .native = options.locations { true } else { false } }
