@@ -12,6 +12,8 @@ final class DecodingScope: CodingScope {
   let graph: GraphDecoding?
   /// The type asked for them by their key.
   private(set) var hasGivenSystemFields = false
+  /// The types of flattened values that are being made and have no field.
+  var emptyTypes: Set<ObjectIdentifier> = []
 
   /// The stored fields, when keys are their names, no rule or option changes what is in them, and the record was not edited: then
   /// containers look here first for the usual kinds, and go the careful way for all else.

@@ -220,6 +220,11 @@ struct FieldDecoder: Decoder {
     if isFlattened, case .absent = source, let optional = T.self as? any OptionalValue.Type {
       return try flattenedOptional(type) ?? absentValue(of: optional)
     }
+    let isEmpty = if isFlattened, case .absent = source { !scope.hasFields(target) } else { false }
+    // Of a flattened value there may be nothing; within one of which there is nothing, there is none of its own type: a type that tries
+    // its keys would go down for each of them, as deep as values may be.
+    if isEmpty, !scope.emptyTypes.insert(ObjectIdentifier(T.self)).inserted { throw absent }
+    defer { if isEmpty { scope.emptyTypes.remove(ObjectIdentifier(T.self)) } }
     do { return try scope.nesting(step()) { try T(from: self) } } catch let error as DecodingError {
       if let json = json(ofTextAfter: error) { return try FieldDecoder(scope, .json(json), target).decode(type) }
       guard case .dataCorrupted = error, let fallback = (T.self as? any RecordEnum.Type)?.anyFallback as? T else {
