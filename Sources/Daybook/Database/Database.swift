@@ -95,7 +95,7 @@ public final class Database: Sendable {
     let hub = CommitHub(limits: options.watchLimits)
     var storeOptions = options.storeOptions
     let writerState = WriterState(options: options)
-    storeOptions.onPublish = { sequence in hub.publish(through: sequence) }
+    storeOptions.onPublish = { sequence, store in hub.publish(through: sequence, of: store) }
     storeOptions.onOthers = { commits, store in hub.pass(writerState.lineages.follow(commits, in: store)) }
     let due = CompactionSignal()
     if options.compaction.isAutomatic, !options.isReadOnly, options.hasBackgroundThread {

@@ -19,11 +19,14 @@ extension NotificationStream {
   /// A subscription that fires once, and does.
   struct Firing: Sendable {
     let stored: StoredSubscriptions.Stored
+    /// How often another history had come when it was found: in a later one it may not have fired.
+    let history: Int
     /// Which life of its zone it was saved in; nil where it is of no zone.
     private let life: UInt64?
 
-    init(_ stored: StoredSubscriptions.Stored, _ view: ReadView) throws(DatabaseError) {
+    init(_ stored: StoredSubscriptions.Stored, _ view: ReadView, _ history: Int) throws(DatabaseError) {
       self.stored = stored
+      self.history = history
       life = try Firing.life(of: stored, in: view)
     }
 

@@ -23,6 +23,8 @@ final class NotificationStream: CommitWatcher {
     var isStalled = false
     var isFinished = false
     var known = Known()
+    /// How often another history has come.
+    var historyCount = 0
 
     /// Whether one of those who wait may evaluate what came.
     var hasWork: Bool { !isBusy && !isStalled && (gap != nil || !notices.isEmpty) }
@@ -37,6 +39,7 @@ final class NotificationStream: CommitWatcher {
 
     /// Nothing that was found before is to be deleted.
     mutating func forgetFirings() {
+      historyCount += 1
       owed = []
       for index in ready.indices { ready[index].firing = nil }
     }
@@ -68,7 +71,7 @@ final class NotificationStream: CommitWatcher {
   private enum Step {
     case end, wait
     case hand(Ready)
-    case evaluate([WatchNotice], gap: Gap?, Known)
+    case evaluate([WatchNotice], gap: Gap?, Known, history: Int)
   }
 
   private let mailbox = Mailbox(State())
@@ -122,9 +125,9 @@ final class NotificationStream: CommitWatcher {
       case .end: return nil
       case .wait: await mailbox.wait()
       case .hand(let ready): if await claim(ready.firing, in: database) { return ready.notification }
-      case .evaluate(let notices, let gap, let known):
+      case .evaluate(let notices, let gap, let known, let history):
         let found = try? await database.queues.read { [self] in
-          try database.reading { (view) throws(DatabaseError) in try evaluate(notices, gap, known, view) }
+          try database.reading { (view) throws(DatabaseError) in try evaluate(notices, gap, known, history, view) }
         }
         // What is owed may be paid now.
         _ = await claim(nil, in: database)
@@ -154,9 +157,12 @@ final class NotificationStream: CommitWatcher {
     }
     if firing == nil && owed.isEmpty { return true }
     do {
-      return try await database.write { transaction in
-        for one in owed { _ = try one.claim(in: transaction.context) }
-        return try firing?.claim(in: transaction.context) ?? true
+      return try await database.write { [self] transaction in
+        // Another history may have come at any moment, also with this turn: what was found before deletes nothing there.
+        let present = mailbox.withState { $0.historyCount }
+        for one in owed where one.history == present { _ = try one.claim(in: transaction.context) }
+        guard let firing, firing.history == present else { return true }
+        return try firing.claim(in: transaction.context)
       }
     } catch {
       let isCancelled = error is CancellationError
@@ -179,12 +185,12 @@ final class NotificationStream: CommitWatcher {
         state.bodyByteCount = 0
         state.gap = nil
       }
-      return .evaluate(state.notices, gap: state.gap, state.known)
+      return .evaluate(state.notices, gap: state.gap, state.known, history: state.historyCount)
     }
   }
 
   private func evaluate(
-    _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ view: ReadView
+    _ notices: [WatchNotice], _ gap: Gap?, _ known: Known, _ history: Int, _ view: ReadView
   ) throws(DatabaseError) -> Found {
     let database = view.database
     var known = known
@@ -221,7 +227,7 @@ final class NotificationStream: CommitWatcher {
       guard let first = test.found.first else { continue }
       if subscription.firesOnce, subscription.isOfQuery, first.content != .missed {
         known.fired[subscription.id] = stored.since
-        firing[subscription.id] = try Firing(stored, view)
+        firing[subscription.id] = try Firing(stored, view, history)
       }
       gathered.append(test)
     }

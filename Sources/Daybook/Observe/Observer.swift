@@ -33,11 +33,11 @@ enum ObservedTest {
   }
 
   /// What a change is to it; nil when nothing.
-  func change(_ change: RecordChange, of sequence: UInt64) -> ObservedChange? {
+  func change(_ change: RecordChange, of commit: CommitChanges) -> ObservedChange? {
     switch self {
-    case .any: return ObservedChange(sequence: sequence, change: change, wasIn: true, isIn: true)
+    case .any: return ObservedChange(commit, change, wasIn: true, isIn: true)
     case .record(let id):
-      return change.id == id ? ObservedChange(sequence: sequence, change: change, wasIn: true, isIn: true) : nil
+      return change.id == id ? ObservedChange(commit, change, wasIn: true, isIn: true) : nil
     case .query(let filter, let type, let hidesUsers, _):
       func passes(_ body: RecordBody?) -> Bool {
         guard let body else { return false }
@@ -46,7 +46,7 @@ enum ObservedTest {
         return filter.accepts(body)
       }
       let (wasIn, isIn) = (passes(change.old), passes(change.new))
-      return wasIn || isIn ? ObservedChange(sequence: sequence, change: change, wasIn: wasIn, isIn: isIn) : nil
+      return wasIn || isIn ? ObservedChange(commit, change, wasIn: wasIn, isIn: isIn) : nil
     }
   }
 }
@@ -54,11 +54,21 @@ enum ObservedTest {
 /// A change of a record that concerns what is observed.
 struct ObservedChange: Sendable {
   let sequence: UInt64
+  /// The store of the commit: where an older file has taken the name, numbers go back.
+  let store: Int
   let change: RecordChange
   /// Whether the record passed the predicate before.
   let wasIn: Bool
   /// Whether it passes now.
   let isIn: Bool
+
+  init(_ commit: CommitChanges, _ change: RecordChange, wasIn: Bool, isIn: Bool) {
+    sequence = commit.sequence
+    store = commit.store
+    self.change = change
+    self.wasIn = wasIn
+    self.isIn = isIn
+  }
 
   var bodyByteCount: Int { (change.old?.byteCount ?? 0) + (change.new?.byteCount ?? 0) }
 }
@@ -81,8 +91,9 @@ final class Observer<Subject: Observed>: ObservationTarget {
     let test: ObservedTest
     /// What is known of it is out of date: the next consumer reads.
     var needsRead = true
-    /// The commit that the value is of.
+    /// The commit that the value is of, and the store in which it was read.
     var sequence: UInt64 = 0
+    var store = 0
     var changes: [ObservedChange] = []
     var bodyByteCount = 0
     var isFinished = false
@@ -156,7 +167,7 @@ final class Observer<Subject: Observed>: ObservationTarget {
         return state.dropChanges()
       }
       for record in records {
-        guard let change = state.test.change(record, of: commit.sequence) else { continue }
+        guard let change = state.test.change(record, of: commit) else { continue }
         if case .any = state.test { state.needsRead = true }
         state.changes.append(change)
         state.bodyByteCount += change.bodyByteCount
@@ -191,8 +202,8 @@ final class Observer<Subject: Observed>: ObservationTarget {
           case .end: return nil
           case .wait: await mailbox.wait()
           case .read(let subject):
-            let (read, sequence, isNew) = try await read(subject, in: database)
-            if put(read, sequence: sequence), isNew { return read.value }
+            let (read, place, isNew) = try await read(subject, in: database)
+            if put(read, at: place), isNew { return read.value }
           case .apply(var subject, let changes):
             guard let isNew = subject.apply(changes) else {
               put(subject, needsRead: true)
@@ -228,8 +239,11 @@ final class Observer<Subject: Observed>: ObservationTarget {
         state.dropChanges()
         return .read(subject)
       }
-      // A read may have seen more than was published when it began.
-      let changes = state.changes.filter { $0.sequence > state.sequence }
+      // A read may have seen more than was published when it began; also a file that was restored since, where the commits of the
+      // other history count no more.
+      let changes = state.changes.filter {
+        $0.store > state.store || $0.store == state.store && $0.sequence > state.sequence
+      }
       state.dropChanges()
       return .apply(subject, changes)
     }
@@ -237,23 +251,23 @@ final class Observer<Subject: Observed>: ObservationTarget {
 
   private func read(
     _ subject: Subject, in database: Database
-  ) async throws -> (subject: Subject, sequence: UInt64, isNew: Bool) {
+  ) async throws -> (subject: Subject, place: (sequence: UInt64, store: Int), isNew: Bool) {
     let stop = stop
     return try await database.queues.read {
       var subject = subject
-      let (sequence, isNew) = try database.reading { (view) throws(DatabaseError) in
-        (view.sequence, try subject.read(view, stop))
+      let (place, isNew) = try database.reading { (view) throws(DatabaseError) in
+        ((view.sequence, view.store.number), try subject.read(view, stop))
       }
-      return (subject, sequence, isNew)
+      return (subject, place, isNew)
     }
   }
 
   /// Ends a consumer's work. Returns whether its value is to be handed out: not after the end.
   @discardableResult
-  private func put(_ subject: Subject, sequence: UInt64? = nil, needsRead: Bool = false) -> Bool {
+  private func put(_ subject: Subject, at place: (sequence: UInt64, store: Int)? = nil, needsRead: Bool = false) -> Bool {
     mailbox.withState { state in
       state.subject = subject
-      if let sequence { state.sequence = sequence }
+      if let place { (state.sequence, state.store) = place }
       if needsRead {
         state.needsRead = true
         state.dropChanges()

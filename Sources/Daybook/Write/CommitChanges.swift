@@ -63,6 +63,8 @@ struct ZoneChange: Sendable {
 /// Made of what the recorder kept, when the first one asks: not within the turn.
 final class CommitChanges: Sendable {
   let sequence: UInt64
+  /// The number of the store that has it.
+  let store: Int
   let origin: Origin?
   private let recorder: ChangeRecorder
   private let summary = Locked<Summary?>(nil)
@@ -73,8 +75,9 @@ final class CommitChanges: Sendable {
     var records: [RecordChange] = []
   }
 
-  init(sequence: UInt64, origin: Origin?, _ recorder: ChangeRecorder) {
+  init(sequence: UInt64, store: Int, origin: Origin?, _ recorder: ChangeRecorder) {
     self.sequence = sequence
+    self.store = store
     self.origin = origin
     self.recorder = recorder
   }

@@ -13,6 +13,8 @@ import Synchronization
 final class CommitHub: Sendable {
   private struct Queued {
     let sequence: UInt64
+    /// The number of its store. Where an older file has taken the name, others have its sequence.
+    let store: Int
     let origin: Origin?
     let changes: CommitChanges?
 
@@ -31,9 +33,12 @@ final class CommitHub: Sendable {
     var nextNumber = 0
     var isFinished = false
 
-    mutating func publish(through sequence: UInt64) {
-      guard let first = queued.first, first.sequence <= sequence else { return }
-      let count = queued.firstIndex { $0.sequence > sequence } ?? queued.count
+    /// - Parameter store: the one that has published it. Its thread may say so late, when commits of a store that was opened since are
+    ///   queued, and an older file may have given them lower numbers.
+    mutating func publish(through sequence: UInt64, of store: Int = .max) {
+      func isPublished(_ commit: Queued) -> Bool { commit.store <= store && commit.sequence <= sequence }
+      guard let first = queued.first, isPublished(first) else { return }
+      let count = queued.firstIndex { !isPublished($0) } ?? queued.count
       for commit in queued[..<count] {
         for (watcher, interest) in watchers.values {
           if let notice = commit.notice(for: interest) { watcher.tell(notice) }
@@ -69,11 +74,11 @@ final class CommitHub: Sendable {
   }
 
   /// A commit was written. Called within the turn, before it can be published.
-  func enqueue(_ sequence: UInt64, _ origin: Origin?, _ changes: ChangeRecorder?) {
+  func enqueue(_ sequence: UInt64, of store: Int, _ origin: Origin?, _ changes: ChangeRecorder?) {
     written.store(sequence, ordering: .releasing)
-    let changes = changes.map { CommitChanges(sequence: sequence, origin: origin, $0) }
+    let changes = changes.map { CommitChanges(sequence: sequence, store: store, origin: origin, $0) }
     state.withLock { state in
-      state.queued.append(Queued(sequence: sequence, origin: origin, changes: changes))
+      state.queued.append(Queued(sequence: sequence, store: store, origin: origin, changes: changes))
       if let changes { state.kept.add(changes.kept) }
     }
   }
@@ -91,7 +96,7 @@ final class CommitHub: Sendable {
     }
   }
 
-  func publish(through sequence: UInt64) { state.withLock { $0.publish(through: sequence) } }
+  func publish(through sequence: UInt64, of store: Int) { state.withLock { $0.publish(through: sequence, of: store) } }
 
   /// Reports to a watcher what is published from now on, as long as the returned watch lives; nil when the database is closed.
   func add(_ watcher: any CommitWatcher, _ interest: WatchInterest) -> CommitWatch? {

@@ -143,7 +143,7 @@ extension Database {
         if let repeated { store.records.copiedDeclarations = repeated }
         // Before the turn is released, so that notices are in the order of commits. Not for a commit that failed: the next one
         // has its sequence.
-        hub.enqueue(context.changes.sequence, context.origin, context.recorder)
+        hub.enqueue(context.changes.sequence, of: store.number, context.origin, context.recorder)
         writerState.lineages.didCommit()
       }
     } catch {

@@ -234,7 +234,7 @@ extension Store {
     }
     let published = versions.publish(regardless: options.durability == .relaxed)
     turn.give(hold)
-    if let published { options.onPublish?(published) }
+    if let published { options.onPublish?(published, number) }
   }
 
   private func exchange(_ pages: inout CheckpointPages, _ hold: borrowing Turn.Hold) throws(StoreError) {

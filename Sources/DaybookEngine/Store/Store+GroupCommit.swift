@@ -29,7 +29,7 @@ extension Store {
     // published it yet.
     if isDurable { newestPublished = versions.publishLocked(regardless: false) ?? newestPublished }
     syncMonitor.unlock()
-    if let newestPublished { options.onPublish?(newestPublished) }
+    if let newestPublished { options.onPublish?(newestPublished, self.number) }
     if isDurable { return }
     // Also if another description's sync failed in the meantime: a failed sync is final, wherever it happens.
     try checkAlive()

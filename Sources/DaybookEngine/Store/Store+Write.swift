@@ -102,7 +102,7 @@ extension Store {
     }
     ticket.needsCheckpoint = needsCheckpointNow(hold)
     turn.give(hold)
-    if let published { options.onPublish?(published) }
+    if let published { options.onPublish?(published, number) }
     return ticket
   }
 

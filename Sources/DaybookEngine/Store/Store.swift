@@ -22,7 +22,7 @@ import Synchronization
   package let applier: any Applier
   let openingProcess = processID()
   /// Among the stores of one database that succeed each other: see `KeptStores`.
-  let number: Int
+  package let number: Int
 
   // The parts. Each owns its facts and changes them.
   let turn = Turn()

@@ -71,7 +71,7 @@ package struct StoreOptions: Sendable {
   /// Makes the random numbers of a new file: its identity and its salt.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   /// Called after each change of what readers see, with the newest visible commit sequence. Any thread; must not block.
-  package var onPublish: (@Sendable (UInt64) -> Void)?
+  package var onPublish: (@Sendable (_ sequence: UInt64, _ store: Int) -> Void)?
   /// Called when commits of other processes become visible: in the order of all commits, each reported once, whatever found
   /// them; with the store that shows them. Within the turn: it may read pages, and must not wait for other threads.
   package var onOthers: (@Sendable (OthersCommits, Store) -> Void)?
