@@ -16,6 +16,8 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
   case read
   /// Takes a snapshot; tests whether it still shows the same.
   case hold, look
+  /// Follows feeds with tokens; asks for several records in one call; reads the history of a record.
+  case follow(limit: Int), lookUp(zone: Int, count: Int), lookBack(zone: Int, record: Int)
   case suspend, resume
   case close
   /// The process ends at its n-th call from here.
@@ -41,6 +43,9 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
     case .read: "read"
     case .hold: "take a snapshot"
     case .look: "look at the snapshot"
+    case .follow(let limit): "follow the feeds in pages of \(limit)"
+    case .lookUp(let zone, let count): "look up \(count) records of z\(zone)"
+    case .lookBack(let zone, let record): "read the history of z\(zone)/r\(record)"
     case .suspend: "suspend"
     case .resume: "resume"
     case .close: "close"
@@ -53,7 +58,7 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
   /// Whether a reading process may do it.
   var isForReaders: Bool {
     switch self {
-    case .refresh, .read, .hold, .look, .suspend, .resume, .close, .dieSoon, .limit: true
+    case .refresh, .read, .hold, .look, .follow, .lookUp, .lookBack, .suspend, .resume, .close, .dieSoon, .limit: true
     case .fail(let fault): fault.operation != .sync
     default: false
     }

@@ -19,6 +19,8 @@ final class ProcessActor: @unchecked Sendable {
   private var disk: ProcessDisk
   private var open: ProcessOpen?
   private var held: HeldSnapshot?
+  /// What the application keeps of the database, also where its process dies.
+  var mirror = ProcessMirror()
 
   private final class HeldSnapshot {
     let snapshot: Snapshot
@@ -40,7 +42,7 @@ final class ProcessActor: @unchecked Sendable {
   }
 
   private var member: ProcessSettings.Member { process.member }
-  private var history: ProcessHistory { run.history }
+  var history: ProcessHistory { run.history }
 
   /// The whole script, on the actor's thread.
   func play() {
@@ -120,6 +122,9 @@ final class ProcessActor: @unchecked Sendable {
       let number = try process.read(snapshot, of: open, floor: 0)
       held = HeldSnapshot(snapshot, number, open)
     case .look: try lookAgain()
+    case .follow(let limit): try follow(open, limit: limit)
+    case .lookUp(let zone, let count): try lookUp(open, zone: "z\(zone)", count)
+    case .lookBack(let zone, let record): try lookBack(open, zone: "z\(zone)", record: "r\(record)")
     case .suspend:
       let seen = open.seen
       try database.suspend()

@@ -11,19 +11,32 @@ package struct ProcessStep: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ProcessStep {
-  /// - Parameter isTroubled: whether processes die, fail and come back much more often than usual.
+  /// - Parameters:
+  ///   - isTroubled: whether processes die, fail and come back much more often than usual.
+  ///   - follows: whether some steps follow feeds and histories.
   static func random(
-    _ number: Int, _ role: ProcessSettings.Role, isTroubled: Bool, _ generator: inout SeededGenerator
+    _ number: Int, _ role: ProcessSettings.Role, isTroubled: Bool, follows: Bool, _ generator: inout SeededGenerator
   ) -> ProcessStep {
     while true {
       let isTrouble = isTroubled && Int.random(in: 0..<5, using: &generator) < 2
-      let action = isTrouble ? ProcessAction.randomTrouble(&generator) : .random(&generator)
+      let isFollowing = follows && !isTrouble && Int.random(in: 0..<5, using: &generator) == 0
+      let action: ProcessAction =
+        isTrouble ? .randomTrouble(&generator) : isFollowing ? .randomFollowing(&generator) : .random(&generator)
       if role != .follower || action.isForReaders { return ProcessStep(number: number, action: action) }
     }
   }
 }
 
 extension ProcessAction {
+  fileprivate static func randomFollowing(_ generator: inout SeededGenerator) -> ProcessAction {
+    func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+    return switch number(0..<8) {
+    case 0..<4: .follow(limit: number(1..<6))
+    case 4..<6: .lookUp(zone: number(0..<2), count: number(1..<6))
+    default: .lookBack(zone: number(0..<2), record: number(0..<5))
+    }
+  }
+
   fileprivate static func randomTrouble(_ generator: inout SeededGenerator) -> ProcessAction {
     switch Int.random(in: 0..<13, using: &generator) {
     case 0..<4: return .dieSoon(calls: Int.random(in: 1..<16, using: &generator))

@@ -38,7 +38,9 @@ enum ThreadDraw {
     // If nothing fails, threads keep working together; otherwise one of them soon closes the shared database.
     let isTroubled = oneIn(3)
     let scripts = jobs.map { (home, job) in
-      script(job, members[home].role, length: 2..<10, freeOneIn: isTroubled ? 3 : 12, isTroubled: isTroubled, &generator)
+      script(
+        job, members[home].role, length: 2..<10, freeOneIn: isTroubled ? 3 : 12, isTroubled: isTroubled,
+        follows: ProcessSwarm.follows(seed), &generator)
     }
     let oneIn = [2, 3, 6, 15, 50].randomElement(using: &generator) ?? 6
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
@@ -46,13 +48,13 @@ enum ThreadDraw {
 
   /// - Parameter freeOneIn: one step in so many does not belong to the job.
   static func script(
-    _ job: Job, _ role: ProcessSettings.Role, length: Range<Int>, freeOneIn: Int, isTroubled: Bool,
+    _ job: Job, _ role: ProcessSettings.Role, length: Range<Int>, freeOneIn: Int, isTroubled: Bool, follows: Bool,
     _ generator: inout SeededGenerator
   ) -> [ProcessStep] {
     (1...Int.random(in: length, using: &generator)).map { number in
       let isFree = Int.random(in: 0..<freeOneIn, using: &generator) == 0
       while true {
-        let step = ProcessStep.random(number, role, isTroubled: isTroubled && isFree, &generator)
+        let step = ProcessStep.random(number, role, isTroubled: isTroubled && isFree, follows: follows && isFree, &generator)
         if isFree || job.isPart(step.action) { return step }
       }
     }
