@@ -81,6 +81,12 @@ struct ReferredValueTests {
       }
     }
     try await database.writeUnordered { try $0.save(Film(id: "sixth", director: Person(id: "later", name: "Later"))) }
+    let crowd = (0..<3000).map { Person(id: "c\($0)", name: "C") }
+    try await database.write { transaction in
+      try transaction.save(Film(id: "crowd", actors: crowd))
+      try transaction.save(crowd)
+      for number in 0..<3001 { try transaction.delete(Record.ID(number < 3000 ? "c\(number)" : "crowd")) }
+    }
     for record in try RecordEncoder().encodeGraph(Film(id: "seventh", director: Person(id: "p", name: "P"))) {
       try await database.save(record)
     }

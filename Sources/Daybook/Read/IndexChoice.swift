@@ -39,9 +39,11 @@ struct IndexChoice {
   /// The names of another word are kept while they are compared.
   static let mostCompared: UInt64 = 1 << 20
 
+  /// So many descents a plan may spend in any case.
+  static let leastDescents: UInt64 = 64
+
   /// How many descents of indexes a plan may spend to save looking at some records: each costs as much as a lookup. With few
   /// records neither cost matters.
-  static let leastDescents: UInt64 = 64
   static func descentLimit(recordCount: UInt64, zoneCount: Int) -> UInt64 {
     max(leastDescents, recordCount / lookupCost + UInt64(zoneCount))
   }

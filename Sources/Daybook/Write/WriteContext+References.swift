@@ -171,8 +171,13 @@ extension WriteContext {
       let error = try violation(of: source, by: target, isParent ? .parent : .validate, isDeleted: true)
       violations.append(.init(item: deletion.item, error: error))
     }
+    // A list has many values under one key: its record is read once for all of them.
+    var last: (source: Record.ID, key: String?, targets: Set<Record.ID>)?
     for value in pending.values[mark.values...] where violations.count < limit {
-      guard try isThere(value), try !isInRecord(value) else { continue }
+      if last?.source != value.source || last?.key != value.key {
+        last = (value.source, value.key, try targets(of: value.source, value.key))
+      }
+      guard last?.targets.contains(value.target) == true, try !isInRecord(value) else { continue }
       let error = DatabaseError(
         .referenceViolation,
         "Only a reference to the value is saved, and no record has the value: save it as a record of its own, or both together.",
@@ -192,14 +197,14 @@ extension WriteContext {
     pending.values.append(.init(source: source, key: key, target: target, type: type, item: pending.item))
   }
 
-  /// Whether the record still has the reference.
-  private func isThere(_ value: PendingReferences.Value) throws(DatabaseError) -> Bool {
-    guard try view.zone(value.source.zone) != nil, let record = try view.record(value.source) else { return false }
-    guard let key = value.key else { return record.parent?.id == value.target }
+  /// What a record refers to under a key, or as its parent; nothing where it is gone.
+  private func targets(of source: Record.ID, _ key: String?) throws(DatabaseError) -> Set<Record.ID> {
+    guard try view.zone(source.zone) != nil, let record = try view.record(source) else { return [] }
+    guard let key else { return Set([record.parent?.id].compactMap { $0 }) }
     switch record[key] as Record.Value? {
-    case .reference(let reference): return reference.id == value.target
-    case .references(let list): return list.contains { $0.id == value.target }
-    default: return false
+    case .reference(let reference): return [reference.id]
+    case .references(let list): return Set(list.map(\.id))
+    default: return []
     }
   }
 
