@@ -25,9 +25,11 @@ struct CandidateNames {
   ) throws(DatabaseError) {
     if root.count == 0 { return }
     var cursor = view.reader.cursor(in: root)
-    // Of a range of one value the names are gathered without what is in front of them.
-    let raw = ranges.contains { $0.nameOffset == nil } ? KeyList() : nil
+    // Of a range of one value the names are gathered without what is in front of them (row: query-tokens).
+    var raw: KeyList?
     for range in ranges {
+      let nameOffset = range.nameOffset
+      if nameOffset == nil, raw == nil { raw = KeyList() }
       var isAtEnd = false
       do throws(PageFault) {
         isAtEnd = try !range.lower.withView { (lower) throws(PageFault) in try cursor.seek(onTo: lower) }
@@ -37,7 +39,7 @@ struct CandidateNames {
         // A long walk is to stop when its task is cancelled.
         let room = min(CandidateNames.walkedCount, limit - keys.count + 1)
         do throws(PageFault) {
-          isAtEnd = try gather(range, &cursor, limit: room, raw)
+          isAtEnd = try gather(range, nameOffset, &cursor, limit: room, raw)
         } catch { throw view.failure(error) }
         if let raw, !CandidateNames.appendNames(of: raw, to: keys) { throw view.failure(view.reader.fault(in: root)) }
         if !isAtEnd { try view.checkStop(stop) }
@@ -47,10 +49,12 @@ struct CandidateNames {
     isOfOneValue = ranges.count == 1 && ranges[0].nameOffset != nil
   }
 
-  private func gather(_ range: IndexRange, _ cursor: inout Cursor, limit: Int, _ raw: KeyList?) throws(PageFault) -> Bool {
+  private func gather(
+    _ range: IndexRange, _ nameOffset: Int?, _ cursor: inout Cursor, limit: Int, _ raw: KeyList?
+  ) throws(PageFault) -> Bool {
     try range.upper.withView { (upper) throws(PageFault) in
-      if let raw { return try cursor.gather(below: upper, limit: limit, into: raw) }
-      return try cursor.gather(below: upper, limit: limit, dropping: range.nameOffset ?? 0, into: keys)
+      if nameOffset == nil, let raw { return try cursor.gather(below: upper, limit: limit, into: raw) }
+      return try cursor.gather(below: upper, limit: limit, dropping: nameOffset ?? 0, into: keys)
     }
   }
 
