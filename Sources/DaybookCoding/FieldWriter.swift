@@ -10,8 +10,6 @@ struct FieldWriter {
   private(set) var record: Record
   /// Values that the record has already are not changes of it.
   let keepsEqualValues: Bool
-  /// The records of values that the record refers to, without a graph that has them.
-  private(set) var referred: [ReferredValue] = []
 
   init(_ record: Record, keepsEqualValues: Bool) {
     self.record = record
@@ -89,11 +87,6 @@ struct FieldWriter {
       if known == value, known?.kind == value?.kind { return }
     }
     try record.encryptedValues.set(value, forKey: field)
-  }
-
-  /// - Parameter field: nil for the parent.
-  mutating func refers(to target: Record.ID, ofType type: String?, _ field: String?) {
-    referred.append(ReferredValue(source: id, field: field, target: target, type: type))
   }
 
   mutating func setParent(_ parent: Record.Reference?) {

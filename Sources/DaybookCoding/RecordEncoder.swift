@@ -94,6 +94,6 @@ public struct RecordEncoder: Sendable {
     if scope.areRulesComplete { memory?.haveKeys() }
     return Encoded(
       record: scope.fields.record, keepsSystemFields: scope.hasSystemFieldsKey || value.systemFields != nil,
-      hasAssets: scope.hasAssets, flattened: scope.flattened, referred: scope.fields.referred)
+      hasAssets: scope.hasAssets, flattened: scope.flattened, referred: scope.referredValues)
   }
 }

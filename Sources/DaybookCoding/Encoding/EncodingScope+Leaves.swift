@@ -243,8 +243,10 @@ extension EncodingScope {
       let id = try graph?.refer(to: referred, in: zone) ?? RecordIdentity.id(of: referred, in: zone)
       if graph == nil {
         let isParent = if case .parent? = target.rule { true } else { false }
-        fields.refers(
-          to: id, ofType: options.checksRecordType ? type(of: referred).recordType : nil, isParent ? nil : target.field)
+        referredValues.append(
+          ReferredValue(
+            source: fields.id, field: isParent ? nil : target.field, target: id,
+            type: options.checksRecordType ? type(of: referred).recordType : nil))
       }
       return try checked(Record.Reference(id, action: action), target)
     } catch let error as RecordCodingError where error.path.isEmpty {

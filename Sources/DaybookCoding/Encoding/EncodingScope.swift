@@ -19,6 +19,8 @@ final class EncodingScope: CodingScope {
   @safe @exclusivity(unchecked) var fields: FieldWriter
   /// Nil unless a graph is encoded.
   let graph: GraphEncoding?
+  /// The records of values that the record refers to, without a graph that has them.
+  var referredValues: [ReferredValue] = []
   /// The type has a key for the system fields.
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
