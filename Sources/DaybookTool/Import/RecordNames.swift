@@ -36,8 +36,13 @@ struct RowNames {
   mutating func name(for text: String) -> String? {
     guard let name = RecordNames.name(for: text) else { return nil }
     guard name.utf8.contains(UInt8(ascii: "%")) else { return name }
-    let hash = ByteText(text).hashValue
-    return texts.updateValue(hash, forKey: ByteText(name).hashValue).map { $0 == hash } ?? true ? name : nil
+    let (key, hash) = (ByteText(name).hashValue, ByteText(text).hashValue)
+    // The first text keeps the name, however often others come.
+    guard let owner = texts[key] else {
+      texts[key] = hash
+      return name
+    }
+    return owner == hash ? name : nil
   }
 
   /// A name for a row that says none.
