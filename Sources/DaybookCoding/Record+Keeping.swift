@@ -21,9 +21,8 @@ extension Record {
     return result
   }
 
-  /// 7 and 7.0 are equal, but not the same; two assets of the same bytes are.
   private static func isSame(_ first: Value?, _ second: Value?) -> Bool {
-    if case .asset(let one) = first, case .asset(let other) = second { return one.hasContent(of: other) }
-    return first?.kind == second?.kind && first == second
+    guard let first, let second else { return first == nil && second == nil }
+    return first.isSame(as: second)
   }
 }

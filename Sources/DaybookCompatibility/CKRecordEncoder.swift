@@ -139,12 +139,8 @@
     fileprivate func isSame(as other: Record) -> Bool {
       keys == other.keys
         && keys.allSatisfy { key in
-          switch (self[key] as Value?, other[key] as Value?) {
-          case (.asset(let first)?, .asset(let second)?): first.hasContent(of: second)
-          case (.assets(let first)?, .assets(let second)?):
-            first.count == second.count && zip(first, second).allSatisfy { $0.hasContent(of: $1) }
-          case (let first, let second): first == second
-          }
+          guard let own = self[key] as Value?, let value = other[key] as Value? else { return false }
+          return own.isSame(as: value)
         }
     }
   }

@@ -185,3 +185,15 @@ extension Asset {
     return Asset(digest: SHA256.digest(of: buffer.view), byteCount: byteCount, content: data)
   }
 }
+
+extension Record.Value {
+  /// Whether storing one in the place of the other would change nothing: 7 and 7.0 are equal, but not the same; two assets of the same
+  /// bytes are.
+  package func isSame(as other: Record.Value) -> Bool {
+    switch (self, other) {
+    case (.asset(let own), .asset(let new)): own.hasContent(of: new)
+    case (.assets(let own), .assets(let new)): own.count == new.count && zip(own, new).allSatisfy { $0.hasContent(of: $1) }
+    default: kind == other.kind && self == other
+    }
+  }
+}

@@ -53,14 +53,9 @@ extension Record {
     return fields.filter { !isSame(known[Array($0.key.utf8)], $0.value) }
   }
 
-  /// Equal and of one kind: 7 and 7.0 are equal, but not the same.
   private static func isSame(_ stored: Value?, _ new: Value?) -> Bool {
-    switch (stored, new) {
-    case (.asset(let stored), .asset(let new)): stored.hasContent(of: new)
-    case (.assets(let stored), .assets(let new)):
-      stored.count == new.count && zip(stored, new).allSatisfy { $0.hasContent(of: $1) }
-    default: stored?.kind == new?.kind && stored == new
-    }
+    guard let stored, let new else { return stored == nil && new == nil }
+    return stored.isSame(as: new)
   }
 
   /// Whether a save of this one in the place of another would change nothing: all values are of the same kinds and equal.
