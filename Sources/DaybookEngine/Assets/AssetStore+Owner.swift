@@ -18,7 +18,9 @@ extension AssetStore {
     switch try FolderMark.read(in: root) {
     case .nothing:
       if isMutant("collect-unmarked") { return nil }
-      return try AssetStore.isEmpty(root) ? nil : .unmarked
+      if try AssetStore.isEmpty(root) { return nil }
+      // A first save beside it may have made the mark, and the content after it, between the two looks.
+      return try FolderMark.read(in: root) == .nothing ? .unmarked : notOurs(root)
     case .unreadable: return .unmarked
     case .mark(let mark):
       guard mark.database == folderNumber else { return .ofAnother }

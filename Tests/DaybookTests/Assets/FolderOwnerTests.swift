@@ -54,6 +54,28 @@ struct FolderOwnerTests {
     try database.close()
   }
 
+  @Test("a collection beside the first asset does not take the folder for another's")
+  func firstAssetBesideCollection() throws {
+    let disk = HookedDisk()
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    options.hasBackgroundThread = false
+    let path = folder.file("a")
+    try FileManager.default.createDirectory(atPath: path + ".assets", withIntermediateDirectories: true)
+    let database = try Database.open(at: path, options: options, disk: disk)
+    // Between the look for a mark and that for assets, each time that the folder is listed, until one has been made.
+    let hasPrepared = Locked(false)
+    disk.before { operation, name in
+      guard operation == .list, name.hasSuffix(".assets"), !hasPrepared.withLock({ $0 }) else { return }
+      hasPrepared.withLock { $0 = true }
+      BackgroundThread(name: "prepare") { _ = try? database.prepare(Asset(data: AssetBench.content(1))) }?.join()
+    }
+    _ = try database.collectAssets(grace: .seconds(60))
+    disk.before(nil)
+    #expect(hasPrepared.withLock { $0 })
+    try database.close()
+  }
+
   @Test(
     "the first asset of a process that has not seen another's compaction marks the folder for the file of now",
     arguments: ["prepared", "suspended", "saved"])
