@@ -54,13 +54,7 @@ struct RepeatedCompactionTests {
   @Test("after a compaction that a full disk refused, deletes found no room any more", arguments: [false, true])
   func reserve(compacts: Bool) throws {
     let disk = SimulatedDisk(seed: 1)
-    let database = try Database.open(on: disk) {
-      $0.reserveByteCount = 24 << 10
-      $0.checkpoint = .init()
-    }
-    for number in 0..<40 { try database.put("r\(number)", ["k": .bytes(Data(count: 3_000))]) }
-    disk.freeByteCount = 0
-    #expect(failure { try database.put("none", ["k": .bytes(Data(count: 100_000))]) }?.code == .diskFull)
+    let database = try Database.onFullDisk(disk)
     if compacts { #expect(failure { try database.compact() }?.code == .diskFull) }
     // Another program takes what is free by now.
     disk.freeByteCount = 0

@@ -9,21 +9,10 @@ import Testing
 /// Deletes find the reserve on a full disk, whatever came in between.
 @Suite("reserve")
 struct ReserveTests {
-  private func fullDatabase(_ disk: SimulatedDisk) throws -> Database {
-    let database = try Database.open(on: disk) {
-      $0.reserveByteCount = 24 << 10
-      $0.checkpoint = .init()
-    }
-    for number in 0..<40 { try database.put("r\(number)", ["k": .bytes(Data(count: 3_000))]) }
-    disk.freeByteCount = 0
-    #expect(failure { try database.put("none", ["k": .bytes(Data(count: 100_000))]) }?.code == .diskFull)
-    return database
-  }
-
   @Test("deletes work on a full disk after a compaction that found no room twice, beside a delete", arguments: [false, true])
   func besideDelete(deletes: Bool) throws {
     let disk = SimulatedDisk(seed: 1)
-    let database = try fullDatabase(disk)
+    let database = try Database.onFullDisk(disk)
     let attempts = Atomic(0)
     let hasDeleted = Atomic(false)
     disk.observe { (call) throws(DiskFailure) in
@@ -51,7 +40,7 @@ struct ReserveTests {
   @Test("a transaction that only deletes has the reserve, also when it took back a save")
   func savepoint() throws {
     let disk = SimulatedDisk(seed: 1)
-    let database = try fullDatabase(disk)
+    let database = try Database.onFullDisk(disk)
     struct Undone: Error {}
     for number in 0..<30 {
       try database.write { transaction in
@@ -67,5 +56,19 @@ struct ReserveTests {
     disk.freeByteCount = nil
     #expect(try database.recordCount(in: .default) == 10)
     try database.close()
+  }
+}
+
+extension Database {
+  /// A database of forty records on a disk on which only the reserve is left.
+  static func onFullDisk(_ disk: SimulatedDisk) throws -> Database {
+    let database = try Database.open(on: disk) {
+      $0.reserveByteCount = 24 << 10
+      $0.checkpoint = .init()
+    }
+    for number in 0..<40 { try database.put("r\(number)", ["k": .bytes(Data(count: 3_000))]) }
+    disk.freeByteCount = 0
+    #expect(failure { try database.put("none", ["k": .bytes(Data(count: 100_000))]) }?.code == .diskFull)
+    return database
   }
 }
