@@ -38,8 +38,6 @@ public final class Database: Sendable {
   let services: RecordServices
   let queues = WorkQueues()
   let observations: ObservationGroups
-  /// Other processes may have committed what is not published here yet.
-  private let mayLag: Atomic<Bool>
   let compactor: Compactor?
 
   /// Opens the database at a path, and creates it when there is none.
@@ -161,12 +159,11 @@ public final class Database: Sendable {
     self.options = options
     self.hub = hub
     observations = ObservationGroups(hub, queues)
-    mayLag = Atomic(options.mayLag)
     library = AssetLibrary(
       store: AssetStore(
         path: path, disk: disk, sharesFile: store.options.locksPerTransaction,
         folderNumber: store.header.folderNumber, isCopy: isCopy, random: options.random),
-      stagesBeside: !options.isReadOnly && disk is SystemDisk)
+      stagesBeside: !options.isReadOnly && disk is SystemDisk, endRequests: store.endRequests)
     services = RecordServices(
       assets: library, cipher: options.cipher, acceptsUnsealedValues: options.acceptsUnsealedValues)
     stores = StoreSwitch(store) { [mask = options.declarationMask] in RecordApplier(shapeMask: mask) }
@@ -233,30 +230,20 @@ public final class Database: Sendable {
   /// - Throws: `outcomeUnknown`, each time, when commits that returned at ``Options/Durability/relaxed`` could not be made durable. Locks are
   ///   released then, too.
   public func suspend() throws(DatabaseError) {
-    try checkCaller()
-    compactor?.pause()
-    library.mayCollect = false
-    mayLag.store(true, ordering: .sequentiallyConsistent)
-    // Also when a sync fails: locks are released either way.
-    defer { library.store.suspend() }
-    try engine(stores.suspend())
+    try engine(stores.suspend { library.store.suspend() })
   }
 
   /// Takes the locks again. What other processes have committed meanwhile is there when it returns.
   /// - Throws: `locked` when another process keeps the file; the database stays suspended.
   public func resume() throws(DatabaseError) {
-    try engine(stores.resume())
-    library.store.resume()
-    mayLag.store(options.mayLag, ordering: .sequentiallyConsistent)
-    compactor?.goOn()
-    library.mayCollect = true
+    try engine(stores.resume { library.store.resume() })
     if library.mayBeDue { collectAssetsIfDue() }
   }
 
   /// The newest commit; nil where another process may have committed since, and the file cannot be looked at without waiting.
   var lastKnownCommit: UInt64? {
     // A token of a commit is given out when the commit is in the file: a later one than the last of the file is of another history.
-    if mayLag.load(ordering: .sequentiallyConsistent) { return stores.lastWrittenCommit() }
+    if options.mayLag || stores.endRequests.isSuspending { return stores.lastWrittenCommit() }
     guard let (store, pin) = try? stores.beginRead() else { return nil }
     defer { store.endRead(pin) }
     // A transaction reads commits, and gives out tokens for them, that wait for their sync still.

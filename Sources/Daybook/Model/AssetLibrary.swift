@@ -17,7 +17,7 @@ package final class AssetLibrary: Sendable {
   /// When a collection is due, in nanoseconds of the monotonic clock; `.max` while nothing has been dropped. With a sign,
   /// because `min` of an atomic number without one takes large numbers for negative ones (Swift 6.3).
   private let due = Atomic<Int64>(.max)
-  private let collectsNothing = Atomic<Bool>(false)
+  private let endRequests: EndRequests
 
   private struct Staging {
     /// Whether copies lie beside the database, where blocks can be shared; not when nothing may be written there.
@@ -33,8 +33,9 @@ package final class AssetLibrary: Sendable {
   }
 
   /// - Parameter stagesBeside: whether copies may lie in the store's own directory.
-  init(store: AssetStore, stagesBeside: Bool) {
+  init(store: AssetStore, stagesBeside: Bool, endRequests: EndRequests) {
     self.store = store
+    self.endRequests = endRequests
     staging = Locked(Staging(isBeside: stagesBeside))
   }
 
@@ -59,12 +60,9 @@ package final class AssetLibrary: Sendable {
     return due.compareExchange(expected: time, desired: .max, ordering: .relaxed).exchanged
   }
 
-  /// While the database is suspended, or about to be: a collection that is at work stops, so that no suspension waits for it with
-  /// the file lock.
-  var mayCollect: Bool {
-    get { !collectsNothing.load(ordering: .acquiring) }
-    set { collectsNothing.store(!newValue, ordering: .releasing) }
-  }
+  /// Not while the database is suspended, or about to be: a collection that is at work stops, so that no suspension waits for it
+  /// with the file lock.
+  var mayCollect: Bool { !endRequests.isSuspending }
 
   // MARK: reading
 

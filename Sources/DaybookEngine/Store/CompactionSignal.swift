@@ -13,18 +13,12 @@ package final class CompactionSignal: Sendable {
   private let state = Locked(State())
   private let monitor = Monitor()
   private let stopped = Atomic<Bool>(false)
-  private let paused = Atomic<Bool>(false)
   private static let firstDelayNanoseconds: UInt64 = 10_000_000_000
   private static let longestDelayNanoseconds: UInt64 = 600_000_000_000
 
   package init() {}
 
   var isStopped: Bool { stopped.load(ordering: .acquiring) }
-  /// While the database is suspended, a running compaction gives up.
-  var isPaused: Bool {
-    get { paused.load(ordering: .acquiring) }
-    set { paused.store(newValue, ordering: .releasing) }
-  }
 
   func setWork(_ work: @escaping @Sendable () -> Bool) { state.withLock { $0.work = work } }
 

@@ -27,13 +27,10 @@ package final class Compactor: Sendable {
   }
 
   package func stop() { signal.stop() }
-  /// A running compaction gives up, and none begins until `goOn`.
-  package func pause() { signal.isPaused = true }
-  package func goOn() { signal.isPaused = false }
 
   package func compact(_ rewriter: any Rewriter) throws(StoreError) {
-    let signal = signal
-    let pace = Pace(bytesPerSecond: bytesPerSecond, isWanted: { rewriter.isWanted }) { !signal.isStopped && !signal.isPaused }
+    let (signal, ends) = (signal, stores.endRequests)
+    let pace = Pace(bytesPerSecond: bytesPerSecond, isWanted: { rewriter.isWanted }) { !signal.isStopped && !ends.isSuspending }
     try stores.compact(rewriter, pace: pace)
     failures[.compaction] = nil
   }
@@ -46,7 +43,7 @@ package final class Compactor: Sendable {
       return true
     } catch {
       // Nobody asked for it; the database is as it was, and the file as large. Statistics tell.
-      if !signal.isStopped, !signal.isPaused { failures[.compaction] = error }
+      if !signal.isStopped, !stores.endRequests.isSuspending { failures[.compaction] = error }
       return false
     }
   }

@@ -31,7 +31,7 @@ import Synchronization
   let versions: Versions
   let editor: TreeEditor
   let life = StoreLife()
-  let endRequests: EndRequests
+  package let endRequests: EndRequests
 
   // The following properties change with the turn.
 

@@ -59,20 +59,31 @@ extension StoreSwitch {
   }
 
   /// Releases every lock until `resume`; until then, writes throw `.suspended`.
-  package func suspend() throws(StoreError) {
+  /// - Parameter lastly: done before a resume can begin, also when a sync has failed.
+  package func suspend(lastly: () -> Void = {}) throws(StoreError) {
     try checkCaller()
     endRequests.begin(.suspension)
     defer { endRequests.finish(.suspension) }
     replacing.lock()
     defer { replacing.unlock() }
+    defer { lastly() }
+    endRequests.setSuspended(true)
     try store.suspend()
     kept.releases.hurry()
   }
 
-  package func resume() throws(StoreError) {
+  /// - Parameter lastly: done before a suspension can begin, when the database is resumed.
+  package func resume(lastly: () -> Void = {}) throws(StoreError) {
     try checkCaller()
     replacing.lock()
     defer { replacing.unlock() }
+    try resumeStore()
+    endRequests.setSuspended(false)
+    lastly()
+  }
+
+  /// Called with `replacing`.
+  private func resumeStore() throws(StoreError) {
     let store = self.store
     let wasSuspended = store.life.isSuspended.load(ordering: .acquiring)
     let start = SystemClock.monotonicNanoseconds()

@@ -33,7 +33,7 @@ import Synchronization
     }
   }
 
-  let endRequests: EndRequests
+  package let endRequests: EndRequests
   private let slots: ReaderSlots
   let kept: KeptStores
   private let entrance = Entrance()

@@ -50,6 +50,23 @@ struct EndingTests {
     return word(of: .success(()))
   }
 
+  @Test("threads that suspend and resume leave what works in the background as the last of them left the file")
+  func suspendBesideResume() throws {
+    let folder = try TemporaryFolder()
+    let database = try Database.withFiles(at: folder.file("a"))
+    for _ in 0..<300 {
+      let suspending = Caller(onThread: { try database.suspend() })
+      let resuming = Caller(onThread: { try database.resume() })
+      _ = (suspending.told(), resuming.told())
+      let isSuspended = told { try database.save(.fresh(UUID().uuidString)) } != "done"
+      #expect(database.library.mayCollect != isSuspended)
+      #expect(database.stores.endRequests.isSuspending == isSuspended)
+      try database.resume()
+      #expect(database.library.mayCollect)
+    }
+    try database.close()
+  }
+
   /// Signals when it has the turn, and keeps it until it may go on.
   private static func write(_ database: Database, _ hasTurn: DispatchSemaphore, _ goesOn: DispatchSemaphore) throws {
     try database.write { transaction in
