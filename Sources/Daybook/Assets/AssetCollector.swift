@@ -92,8 +92,8 @@ extension Database {
   /// one that was found, that has lost its mark, or whose database is a copy of this one. Reading and saving assets
   /// needs no mark, so nothing has to be done before there is something to remove. A file that was copied or restored *with* its
   /// folder needs no call; one that was put beside a folder that another file has used does, once the other one is not needed.
-  /// - Throws: `readOnly`, `locked`, `ioFailed`; `badDatabase` when the file has no number to mark a folder with, as
-  ///   those of early builds: ``compact(progress:)`` gives it one.
+  /// - Throws: `readOnly`, `locked`, `ioFailed`; `badDatabase` when another file has the database's name by now, or none has, and
+  ///   when the file has no number to mark a folder with, as those of early builds: ``compact(progress:)`` gives it one.
   public func takeOverAssets() throws(DatabaseError) {
     let store = library.store
     let held = try engine(stores.beginHolding())
@@ -104,9 +104,10 @@ extension Database {
         "The file of an early build has no number to mark a folder of assets with: compact it.",
         facts: .init(path: path))
     }
-    do throws(DiskFailure) {
+    do {
+      if try store.nameLeadsElsewhere() { throw DatabaseError(notCollected: .nameLeadsElsewhere, store.directory) }
       if let root = try store.inventory().root { try store.takeOver(root) }
-    } catch { throw DatabaseError(error) }
+    } catch { throw DatabaseError(untyped: error) }
   }
 
   /// What the newest version names, and all older ones that somebody still reads.
@@ -192,6 +193,8 @@ extension Database {
     for start in stride(from: 0, to: victims.count, by: 16) {
       let batch = victims[start..<min(start + 16, victims.count)]
       let sizes = batch.map { store.byteCount(of: $0, in: inventory.root) ?? 0 }
+      // Another file may have got the name since the look, and contents with it.
+      if try store.nameLeadsElsewhere() { return }
       do throws(StoreError) {
         try held.withTurn { () throws(DiskFailure) in
           for (digest, byteCount) in zip(batch, sizes) where library.mayCollect {
@@ -248,15 +251,19 @@ extension Duration {
 extension DatabaseError {
   /// Why nothing is removed from a folder of assets, and what to do.
   init(notCollected reason: AssetStore.NotOurs, _ path: String?) {
-    let what =
+    let takeOver =
+      "Give that one its folder back, or, if no other needs it, take it over (takeOverAssets, assets FILE collect --take-over)."
+    let (what, advice) =
       switch reason {
-      case .unmarked: "The folder of assets does not say whose it is"
-      case .ofAnother: "The folder of assets belongs to another database"
-      case .ofAnotherFile: "The folder of assets belongs to another file of this database, of which one is a copy"
+      case .unmarked: ("The folder of assets does not say whose it is", takeOver)
+      case .ofAnother: ("The folder of assets belongs to another database", takeOver)
+      case .ofAnotherFile: ("The folder of assets belongs to another file of this database, of which one is a copy", takeOver)
+      case .nameLeadsElsewhere:
+        (
+          "Another file has the name of this database by now, or none has, and with it the folder of assets",
+          "Close this database, and open what has its name, or give it its name back first."
+        )
       }
-    self.init(
-      .badDatabase,
-      "\(what): nothing of it is removed. Give that one its folder back, or, if no other needs it, take it over (takeOverAssets, assets FILE collect --take-over).",
-      facts: .init(path: path))
+    self.init(.badDatabase, "\(what): nothing of it is removed. \(advice)", facts: .init(path: path))
   }
 }

@@ -8,11 +8,14 @@ extension AssetStore {
     case ofAnother
     /// It is marked with our number, and for another file: one of the two is a copy.
     case ofAnotherFile
+    /// The name that the directory belongs to leads to another file than ours, or to none. Whoever has it saves contents there.
+    case nameLeadsElsewhere
   }
 
   /// Nil when the directory is this database's.
   func notOurs(_ root: any DiskFolder) throws(DiskFailure) -> NotOurs? {
     guard let folderNumber, !isMutant("collect-anywhere") else { return nil }
+    if try nameLeadsElsewhere() { return .nameLeadsElsewhere }
     // The file of an early build, which had no number.
     if folderNumber == 0 { return .unmarked }
     switch try FolderMark.read(in: root) {
@@ -28,6 +31,13 @@ extension AssetStore {
       guard let file = try fileInode() else { return .ofAnotherFile }
       return mark.files.contains(file) ? nil : .ofAnotherFile
     }
+  }
+
+  /// Whether the open file has lost its name: it was replaced or removed. What the directory has by then is not only ours, whatever
+  /// its mark says.
+  package func nameLeadsElsewhere() throws(DiskFailure) -> Bool {
+    guard let file = state.withLock({ $0.file }), let identity = file(), !isMutant("collect-without-name") else { return false }
+    return try disk.identity(of: database) != identity
   }
 
   /// Why nothing would be removed from the directory as it is now, and where it is; nil when something would, or nothing is there.

@@ -121,6 +121,28 @@ struct FolderOwnerTests {
     try expectWhole("a", 1)
   }
 
+  @Test(
+    "a database whose file was removed or replaced while it was open takes no content of the next one of its name",
+    arguments: ["removed", "restored"])
+  func lostName(way: String) throws {
+    let first = try Database.withFiles(at: folder.file("a"))
+    try first.put("r1", asset: Asset(data: AssetBench.content(1)))
+    try first.backup(to: folder.file("backup"))
+    try run("rm", "-r", "backup.assets")
+    if way == "removed" { try run("rm", "a") } else { try run("mv", "backup", "a") }
+    let second = try Database.withFiles(at: folder.file("a"))
+    try second.put("r2", asset: Asset(data: AssetBench.content(2)))
+    try first.write { transaction in _ = try transaction.delete(Record.ID("r1")) }
+    let refusals = [failure { _ = try first.collectAssets(grace: .zero) }, failure { try first.takeOverAssets() }]
+    for error in refusals {
+      #expect(error?.code == .badDatabase && error?.message.contains("has the name of this database by now") == true)
+    }
+    #expect(try first.statistics().collectionObstacle?.contains("has the name") == true)
+    try first.close()
+    try second.expectClean()
+    try second.close()
+  }
+
   @Test("a database that has one content in common with another loses none when its folder gets the other's name")
   func contentInCommon() throws {
     try make("a", 3...3)
