@@ -114,8 +114,11 @@ extension Database {
     do { inventory = try library.store.inventory() } catch { throw DatabaseError(error) }
     var digests = Set(inventory.digests)
     digests.formUnion(named.keys)
-    return digests.sorted().map { digest in
-      let found = library.store.byteCount(of: digest, in: inventory.root)
+    return try digests.sorted().map { (digest) throws(DatabaseError) in
+      let found: Int?
+      do throws(DiskFailure) { found = try library.store.knownByteCount(of: digest, in: inventory.root) } catch {
+        throw DatabaseError(error)
+      }
       let entry = named[digest]
       let state: StoredAsset.State
       if let entry {

@@ -141,6 +141,19 @@ extension AssetStore {
   /// The size of a file in the directory; nil when it is gone.
   /// - Parameter root: the directory, if it is open.
   package func byteCount(of name: String, in root: (any DiskFolder)? = nil) -> Int? {
+    (try? knownByteCount(of: name, in: root)) ?? nil
+  }
+
+  package func byteCount(of digest: AssetDigest, in root: (any DiskFolder)? = nil) -> Int? {
+    byteCount(of: "\(digest.folder)/\(digest.name)", in: root)
+  }
+
+  /// The size of a content; nil when there is no such file, and a failure when the disk does not say.
+  package func knownByteCount(of digest: AssetDigest, in root: (any DiskFolder)?) throws(DiskFailure) -> Int? {
+    try knownByteCount(of: "\(digest.folder)/\(digest.name)", in: root)
+  }
+
+  private func knownByteCount(of name: String, in root: (any DiskFolder)?) throws(DiskFailure) -> Int? {
     do throws(DiskFailure) {
       var opened = root
       if opened == nil { opened = try self.root() }
@@ -149,11 +162,10 @@ extension AssetStore {
       let file = try folder.open(name, .readContent)
       defer { file.close() }
       return try file.byteCount()
-    } catch { return nil }
-  }
-
-  package func byteCount(of digest: AssetDigest, in root: (any DiskFolder)? = nil) -> Int? {
-    byteCount(of: "\(digest.folder)/\(digest.name)", in: root)
+    } catch {
+      guard error.kind == .notFound || error.kind == .notRegular else { throw error }
+      return nil
+    }
   }
 
   /// The folder and the name there, for a path relative to the directory.

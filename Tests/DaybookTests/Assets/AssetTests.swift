@@ -425,6 +425,28 @@ struct AssetTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: database.library.store.directory) == ["owner"])
   }
 
+  @Test("a check called a database damaged whose disk did not let a content be opened, and a list called it missing")
+  func noAnswer() throws {
+    let (disk, folder) = (HookedDisk(), try TemporaryFolder())
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    options.hasBackgroundThread = false
+    let database = try Database.open(at: folder.file("a"), options: options, disk: disk)
+    try database.put("r1", asset: Asset(data: AssetBench.content(1)))
+    let contents = folder.file("a.assets/")
+    disk.before { operation, path throws(DiskFailure) in
+      guard operation == .open, path.hasPrefix(contents), path.utf8.count > contents.utf8.count + 64 else { return }
+      throw DiskFailure(.open, path: path, kind: .other, code: 24)
+    }
+    #expect(failure { _ = try database.check(.structure) }?.code == .ioFailed)
+    #expect(failure { _ = try database.check(.deep) }?.code == .ioFailed)
+    #expect(failure { _ = try database.storedAssets() }?.code == .ioFailed)
+    disk.before(nil)
+    try database.expectClean()
+    #expect(try database.storedAssets().map(\.state) == [.stored])
+    try database.close()
+  }
+
   @Test("a full disk and a failed sync leave no name behind; after a failed sync nothing is taken in until the next open")
   func failures() throws {
     let disk = SimulatedDisk(seed: 5)
