@@ -32,7 +32,7 @@ extension Database {
     public var damagedByteCount = 0
     /// Bytes that the disk did not give, in blocks of 4096.
     public var unreadableByteCount = 0
-    /// The first page was damaged; a copy of it served.
+    /// The first page was damaged: a checkpoint's copy of it served, or what each frame says.
     public var usedHeaderCopy = false
     /// An unfinished write at the end was left out, as opening would.
     public var hasTornTail = false
@@ -75,7 +75,7 @@ extension Database {
   /// - Parameters:
   ///   - target: a path where nothing is. It names a database only when all is done.
   ///   - progress: called with the bytes read and all bytes; false stops with `operationCancelled`.
-  /// - Throws: `notADatabase` when neither the first page nor a checkpoint says how to read the file; `locked` while it
+  /// - Throws: `notADatabase` when neither the first page nor anything in the log says how to read the file; `locked` while it
   ///   is open for writing; `ioFailed`, `diskFull`.
   @discardableResult
   public static func salvage(

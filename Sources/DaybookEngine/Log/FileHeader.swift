@@ -15,7 +15,7 @@
 ///       3072  1016  zero
 ///       4088     8  checksum of bytes 0 ..< 4088, with 2048 ..< 3072 as zeros
 ///
-/// Every checkpoint frame repeats bytes 0 ..< 48, so salvage can do without this page. Spec: FORMAT.md §2.
+/// Every checkpoint frame repeats bytes 0 ..< 48, and each frame the salt, so salvage can do without this page. Spec: FORMAT.md §2.
 package struct FileHeader: Sendable, Equatable {
   package static let byteCount = 4096
   package static let meaningfulByteCount = 48

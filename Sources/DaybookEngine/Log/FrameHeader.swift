@@ -25,6 +25,7 @@
 package struct FrameHeader: Sendable, Equatable {
   package static let byteCount = 96
   static let magic: UInt32 = 0x3166_4244  // "DBf1"
+  static let saltOffset = 8
 
   /// To a build that does not know a kind below 128, such a frame is no frame: torn, or corrupt if a later one proves that it was
   /// durable. So such a new kind raises `FileHeader.formatVersion`, which older builds refuse. One from 128 on counts in the chain

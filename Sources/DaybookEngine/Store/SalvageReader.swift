@@ -82,8 +82,7 @@
   /// - Parameters:
   ///   - path: resolved; a link that has taken the last name since then is not followed.
   ///   - kinds: what a search takes for an operation of the layer above. The fewer, the farther it comes.
-  /// - Throws: `.locked` while a writer has the file open; `.header` when neither the first page nor any checkpoint gives the
-  ///   file's salt.
+  /// - Throws: `.locked` while a writer has the file open; `.header` when neither the first page nor a frame gives the file's salt.
   package convenience init(_ path: String, disk: any Disk, kinds: [UInt8] = Array(1...127)) throws(StoreError) {
     try self.init(path, disk: disk, kinds: kinds, holeStepByteCount: LogHoles.usualByteCount)
   }
@@ -100,21 +99,21 @@
       window = LogWindow(
         file, byteCount: try file.byteCount(), passesOverFailures: true, holeStepByteCount: holeStepByteCount)
       let firstPage = 0..<min(FileHeader.byteCount, window.byteCount)
-      var header: FileHeader
+      var basis: Basis
       do throws(FileHeader.Fault) {
         guard let page = window.view(firstPage) else { throw .notADatabase }
-        header = try FileHeader(page)
+        basis = Basis(try FileHeader(page))
       } catch {
         if case .formatTooNew = error { throw StoreError.header(error) }
-        guard let copy = SalvageReader.headerOfCheckpoint(in: window) else { throw StoreError.header(error) }
-        header = copy
+        guard let found = Basis.ofLog(in: window) else { throw StoreError.header(error) }
+        basis = found
         // The closed length has a checksum of its own.
-        header.leastByteCount = window.view(firstPage).flatMap { ClosedLength.read($0, salt: copy.salt) } ?? 0
+        basis.leastByteCount = window.view(firstPage).flatMap { ClosedLength.read($0, salt: found.salt) } ?? 0
         losses.usedHeaderCopy = true
       }
-      leastEnd = header.leastByteCount
-      log = LogReader(window, salt: header.salt)
-      generation = header.generation
+      leastEnd = basis.leastByteCount
+      log = LogReader(window, salt: basis.salt)
+      generation = basis.generation
     } catch let error as StoreError {
       throw error
     } catch {
@@ -123,24 +122,6 @@
   }
 
   deinit { file.close() }
-
-  /// The first copy of the header whose checkpoint frame is valid with its salt.
-  private static func headerOfCheckpoint(in window: LogWindow) -> FileHeader? {
-    let byteCount = FrameHeader.byteCount + FileHeader.meaningfulByteCount
-    var offset = FileHeader.byteCount
-    var search = LogHoles.Search(window.holes, from: offset)
-    while offset + byteCount <= window.byteCount {
-      defer { offset = search.end(ofHoleFrom: offset + 8, limit: window.byteCount) & ~7 }
-      guard let bytes = window.view(offset..<offset + byteCount) else { return nil }
-      guard bytes.uint32(at: 0) == FrameHeader.magic, bytes[4] == FrameHeader.Kind.checkpoint.rawValue,
-        let found = try? FileHeader(meaningful: bytes.dropFirst(FrameHeader.byteCount))
-      else { continue }
-      let log = LogReader(window, salt: found.salt)
-      guard let header = log.header(at: UInt64(offset)), CheckpointContents.mayStand(after: header) else { continue }
-      if log.isPayloadValid(header) { return found }
-    }
-    return nil
-  }
 
   // MARK: the walk
 

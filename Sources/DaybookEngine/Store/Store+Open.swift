@@ -237,10 +237,18 @@ extension Store {
       guard byteCount >= FileHeader.byteCount else { throw FileHeader.Fault.tooShort(byteCount: byteCount) }
       return try withFirstPage(of: file, options) { (page) throws(FileHeader.Fault) in try FileHeader(page) }
     } catch let fault as FileHeader.Fault {
-      throw .header(fault)
+      throw .header(fault == .notADatabase && hasFirstFrame(file) ? .checksum : fault)
     } catch {
       throw .disk(error as! DiskFailure)
     }
+  }
+
+  /// Whether a log begins where one would: then the first page is a damaged one.
+  private static func hasFirstFrame(_ file: any DiskFile) -> Bool {
+    let bytes = ByteBuffer(capacity: 4)
+    // Safe: the buffer has room for it.
+    bytes.count = (try? unsafe file.read(into: bytes.base, count: 4, at: FileHeader.byteCount)) ?? 0
+    return bytes.count == 4 && bytes.view.uint32(at: 0) == FrameHeader.magic
   }
 
   private static func log(

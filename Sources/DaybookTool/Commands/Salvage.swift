@@ -64,7 +64,7 @@ extension Commands {
         try invocation.output.line("the disk could not read \(Wording.bytes(report.unreadableByteCount))")
       }
       if report.hasTornTail { try invocation.output.line("an unfinished write at the end was left out") }
-      if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; a checkpoint's copy of it was used") }
+      if report.usedHeaderCopy { try invocation.output.line("the first page is damaged; the log could be read without it") }
       try invocation.output.line(
         "\(report.isComplete ? "complete" : "incomplete"): copied \(Wording.count(report.recordCount, "record")) in "
           + Wording.count(report.zoneCount, "zone")

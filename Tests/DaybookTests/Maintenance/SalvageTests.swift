@@ -223,6 +223,31 @@ struct SalvageTests {
     #expect(try self.contents(database) == contents)
   }
 
+  @Test("a small file, without a checkpoint, is read without its first page, and the error of an open sends there", arguments: [20, 4090])
+  func noFirstPageNoCheckpoint(offset: Int) throws {
+    for (isCompacted, isClosed) in [(false, true), (false, false), (true, true)] {
+      let disk = SimulatedDisk(seed: 33)
+      let database = try Database.open(on: disk)
+      try database.put("a")
+      if isCompacted { try database.compact() }
+      for number in 0..<5 { try database.put("r\(number)") }
+      if isClosed { try database.close() }
+      let contents = try contents(isClosed ? Database.open(on: disk.killed()) : database)
+      var bytes = try #require(disk.bytes(of: path))
+      // One bit, and the magic number as well.
+      bytes[offset] ^= 1
+      for magic in [false, true] {
+        if magic { bytes[3] ^= 1 }
+        let damaged = SimulatedDisk(seed: 34)
+        damaged.install(bytes, at: path)
+        #expect(failure { _ = try Database.open(on: damaged) }?.code == .corrupted)
+        let (copy, report) = try salvage(damaged)
+        #expect(report.usedHeaderCopy && report.isComplete)
+        #expect(try self.contents(copy) == contents)
+      }
+    }
+  }
+
   @Test("of a commit that is partly damaged the other records come over")
   func partlyDamagedCommit() throws {
     let disk = SimulatedDisk(seed: 32)
