@@ -69,7 +69,7 @@ extension Transaction {
         if hasItsName, value.recordName != record.id.name { throw RecordIdentity.renamed(record.id, to: value.recordName) }
         let encoded = try encoder.encoded(value, onto: record)
         referred = encoded.referred
-        record = try encoded.record.keeping(record, where: unchanged ?? record)
+        record = try encoder.record(of: type, encodedAs: encoded.record, keeping: record, where: unchanged ?? record)
       }
       for value in referred { value.requireRecord(in: self) }
       return try decoder.decode(type, from: stored)

@@ -1,24 +1,62 @@
 import Daybook
 
+extension RecordEncoder {
+  /// The record of a value that was changed, with as much of what is stored as it was as reads back as the value.
+  ///
+  /// A value may be stored in other fields than it is encoded in: whole where it is flattened now, as one text that became two properties.
+  /// Some of the former fields and some of the new ones would be another value, so there all new ones are stored; a field that only has
+  /// another value, such as that of a case that is not known, still stays.
+  /// - Parameters:
+  ///   - encoded: what encoding makes of the value.
+  ///   - unchanged: what it makes of the value as it was read.
+  func record<T: RecordCodable>(
+    of type: T.Type, encodedAs encoded: Record, keeping stored: Record, where unchanged: Record
+  ) throws -> Record {
+    if unchanged.hasSameChanges(as: stored) { return encoded }
+    for keepsForm in [true, false] {
+      let kept = try encoded.keeping(stored, where: unchanged, keepsForm: keepsForm)
+      if let value = try? RecordDecoder(options: options).decode(type, from: kept), let again = try? encode(value, onto: stored),
+        again.hasSameChanges(as: encoded)
+      {
+        return kept
+      }
+    }
+    return encoded
+  }
+}
+
 extension Record {
   /// An encoded record with the stored fields in the place of those that encoding changed, and nothing else.
   /// - Parameters:
   ///   - stored: the record that the value was read from.
   ///   - unchanged: what encoding makes of the value as it was read.
-  func keeping(_ stored: Record, where unchanged: Record) throws -> Record {
+  ///   - keepsForm: also fields that encoding adds, and those that it takes away.
+  fileprivate func keeping(_ stored: Record, where unchanged: Record, keepsForm: Bool) throws -> Record {
+    func isKept(_ new: Value?, _ own: Value?, _ old: Value?) -> Bool {
+      Self.isSame(new, own) && (keepsForm || new != nil && old != nil)
+    }
     let (keys, encrypted) = (unchanged.changedKeys, unchanged.encryptedValues.changedKeys)
-    let isParentKept = unchanged.parent != stored.parent && unchanged.parent == parent
-    if keys.isEmpty, encrypted.isEmpty, !isParentKept { return self }
     var result = stored
-    for key in changedKeys.sorted(by: <) where !keys.contains(key) || !Self.isSame(self[key], unchanged[key]) {
+    for key in changedKeys.sorted(by: <) where !keys.contains(key) || !isKept(self[key], unchanged[key], stored[key]) {
       try result.set(self[key] as Value?, forKey: key)
     }
     for key in encryptedValues.changedKeys.sorted(by: <)
-    where !encrypted.contains(key) || !Self.isSame(encryptedValues[key], unchanged.encryptedValues[key]) {
+    where !encrypted.contains(key)
+      || !isKept(encryptedValues[key], unchanged.encryptedValues[key], stored.encryptedValues[key])
+    {
       try result.encryptedValues.set(encryptedValues[key] as Value?, forKey: key)
     }
+    let isParentKept = unchanged.parent != stored.parent && unchanged.parent == parent
     if parent != stored.parent, !isParentKept { result.parent = parent }
     return result
+  }
+
+  /// Whether two records that were made from one have the same changes.
+  fileprivate func hasSameChanges(as other: Record) -> Bool {
+    let (keys, encrypted) = (changedKeys, encryptedValues.changedKeys)
+    return parent == other.parent && keys == other.changedKeys && encrypted == other.encryptedValues.changedKeys
+      && keys.allSatisfy { Self.isSame(self[$0], other[$0]) }
+      && encrypted.allSatisfy { Self.isSame(encryptedValues[$0], other.encryptedValues[$0]) }
   }
 
   private static func isSame(_ first: Value?, _ second: Value?) -> Bool {

@@ -44,12 +44,11 @@ enum ISODate {
 
   /// To the millisecond; nil outside the years 1 to 9999, which the form cannot write.
   static func text(of date: Date) -> String? {
+    let rounded = (date.timeIntervalSinceReferenceDate * 1000).rounded() / 1000
     // Seconds since 2001 of the beginning of the year 1 and of the year 10000.
-    guard date.timeIntervalSinceReferenceDate >= -63_113_904_000, date.timeIntervalSinceReferenceDate < 252_423_993_600
-    else { return nil }
-    // Half a millisecond more: the form cuts off.
-    let rounded = (date.timeIntervalSinceReferenceDate * 1000).rounded() / 1000 + 0.000_1
-    return withFraction.format(Date(timeIntervalSinceReferenceDate: rounded))
+    guard rounded >= -63_113_904_000, rounded < 252_423_993_600 else { return nil }
+    // A tenth of a millisecond more: the form cuts off.
+    return withFraction.format(Date(timeIntervalSinceReferenceDate: rounded + 0.000_1))
   }
 
   static func date(of text: String) -> Date? {

@@ -70,6 +70,20 @@ struct ValueTypeTests {
     }
   }
 
+  @Test("the last half of a millisecond before the year 10000 became a text of that year, which could not be saved again")
+  func lastMoment() throws {
+    struct Day: RecordCodable { var at: Date }
+    var options = RecordCodingOptions()
+    options.dates = .iso8601
+    let end = 252_423_993_600.0
+    let last = try RecordEncoder(options: options).encode(Day(at: Date(timeIntervalSinceReferenceDate: end - 0.001)))
+    #expect(last["at"] == "9999-12-31T23:59:59.999Z")
+    let error = refusal {
+      try RecordEncoder(options: options).encode(Day(at: Date(timeIntervalSinceReferenceDate: end - 0.000_4)))
+    }
+    #expect(error?.code == .unsupportedValue && error?.path == ["at"])
+  }
+
   @Test("dates in every form come back as they were")
   func dates() throws {
     struct When: RecordCodable, Equatable {

@@ -1,0 +1,122 @@
+import Daybook
+import DaybookCoding
+import Foundation
+import Testing
+
+/// Records that were saved when a type had other fields: an update stores the new ones, all or none, because some of both are another value.
+@Suite("updates of records in a former form")
+struct FormerFormTests {
+  enum Kind: String, RecordEnum {
+    case film, unknown
+    static var fallback: Kind? { .unknown }
+  }
+  struct Address: Codable, Equatable {
+    var street: String
+    var city: String
+  }
+  struct Whole: RecordCodable, Equatable {
+    static let recordType = "Home"
+    var recordName = "h"
+    var address: Address
+    var kind = Kind.film
+  }
+  struct Flat: RecordCodable, Equatable {
+    static let recordType = "Home"
+    static let fieldRules: [String: FieldRule] = ["address": .flattened]
+    var recordName = "h"
+    var address: Address
+    var kind = Kind.film
+  }
+
+  @Test("a change of a value that is flattened now, and was stored whole, was lost without an error")
+  func flattened() throws {
+    let database = try Database.inMemory()
+    try database.save(Whole(address: Address(street: "A", city: "Vienna")))
+    var record = try #require(try database.record(Record.ID("h")))
+    record["kind"] = "newer"
+    let before = try database.save(record).changeTag
+    try database.update(Flat.self, "h") { _ in }
+    #expect(try database.record(Record.ID("h"))?.changeTag == before)
+    let changed = try database.update(Flat.self, "h") { $0.address.street = "B" }
+    #expect(changed.address == Address(street: "B", city: "Vienna"))
+    #expect(try database.fetch(Flat.self, "h") == changed)
+    // A field that only has another value than encoding gives it stays nevertheless.
+    #expect(try database.record(Record.ID("h"))?["kind"] == "newer")
+  }
+
+  @Test("the same where an option flattens it")
+  func option() throws {
+    let database = try Database.inMemory()
+    try database.save(Whole(address: Address(street: "A", city: "Vienna")))
+    var options = RecordCodingOptions()
+    options.nested = .flattened
+    let changed = try database.update(Whole.self, "h", options: options) { $0.address.street = "B" }
+    #expect(changed.address == Address(street: "B", city: "Vienna"))
+  }
+
+  struct Place: Codable, Equatable {
+    var street: String
+    var city: String
+
+    init(street: String, city: String) { (self.street, self.city) = (street, city) }
+    init(from decoder: any Decoder) throws {
+      if let text = try? decoder.singleValueContainer().decode(String.self) {
+        let parts = text.split(separator: ",")
+        (street, city) = (String(parts[0]), String(parts[1]))
+      } else {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        street = try container.decode(String.self, forKey: .street)
+        city = try container.decode(String.self, forKey: .city)
+      }
+    }
+    enum CodingKeys: String, CodingKey { case street, city }
+  }
+  struct Shop: RecordCodable, Equatable {
+    static let fieldRules: [String: FieldRule] = ["place": .flattened]
+    var recordName = "s"
+    var place: Place
+  }
+
+  @Test("a change of a value that was a text, and reads both, was lost")
+  func text() throws {
+    let database = try Database.inMemory()
+    var record = try Record(type: "Shop", id: Record.ID("s"))
+    record["place"] = "A,Vienna"
+    try database.save(record)
+    let changed = try database.update(Shop.self, "s") { $0.place.street = "B" }
+    #expect(changed.place == Place(street: "B", city: "Vienna"))
+  }
+
+  struct Person: RecordCodable, Equatable {
+    var recordName = "p"
+    var first: String
+    var last: String?
+
+    init(first: String, last: String?) { (self.first, self.last) = (first, last) }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      if let first = try container.decodeIfPresent(String.self, forKey: .first) {
+        (self.first, last) = (first, try container.decodeIfPresent(String.self, forKey: .last))
+      } else {
+        let parts = try container.decode(String.self, forKey: .name).split(separator: " ")
+        (first, last) = (String(parts[0]), parts.dropFirst().first.map { String($0) })
+      }
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(first, forKey: .first)
+      try container.encodeIfPresent(last, forKey: .last)
+      try container.encodeNil(forKey: .name)
+    }
+    enum CodingKeys: String, CodingKey { case first, last, name }
+  }
+
+  @Test("of two properties that were one field, a change of the one took the other one away")
+  func divided() throws {
+    let database = try Database.inMemory()
+    var record = try Record(type: "Person", id: Record.ID("p"))
+    record["name"] = "Ada Lovelace"
+    try database.save(record)
+    #expect(try database.update(Person.self, "p") { $0.first = "Grace" } == Person(first: "Grace", last: "Lovelace"))
+  }
+}
