@@ -42,7 +42,8 @@ extension Transaction {
 
   /// Reads a value, changes it and saves it; returns what was stored. Fields that the type does not know stay as they are, and so do
   /// those that `change` has left as they were: the raw value of a case that only a newer version has, a date with more digits than the
-  /// options write, members of JSON that the type does not know. A list or a nested value that changes is stored as a whole.
+  /// options write, members of JSON that the type does not know. A list or a nested value that changes is stored as a whole, and where
+  /// one that changes is stored in other fields than the type has now, the record gets those of now.
   ///
   /// A record keeps its name: where the value has it from a property, such as `id`, that must stay as it is.
   /// - Throws: what `change` throws; `unknownItem` when there is no such record; ``RecordCodingError``, with `invalidIdentity` for a

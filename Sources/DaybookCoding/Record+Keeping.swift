@@ -4,8 +4,8 @@ extension RecordEncoder {
   /// The record of a value that was changed, with as much of what is stored as it was as reads back as the value.
   ///
   /// A value may be stored in other fields than it is encoded in: whole where it is flattened now, as one text that became two properties.
-  /// Some of the former fields and some of the new ones would be another value, so there all new ones are stored; a field that only has
-  /// another value, such as that of a case that is not known, still stays.
+  /// Some of the former fields and some of the new ones would be another value, or leave an old one there: then all new ones are stored.
+  /// A field that only has another value, such as that of a case that is not known, still stays.
   /// - Parameters:
   ///   - encoded: what encoding makes of the value.
   ///   - unchanged: what it makes of the value as it was read.
@@ -13,13 +13,12 @@ extension RecordEncoder {
     of type: T.Type, encodedAs encoded: Record, keeping stored: Record, where unchanged: Record
   ) throws -> Record {
     if unchanged.hasSameChanges(as: stored) { return encoded }
-    for keepsForm in [true, false] {
+    for keepsForm in unchanged.hasSameForm(as: encoded, of: stored) ? [true, false] : [false] {
       let kept = try encoded.keeping(stored, where: unchanged, keepsForm: keepsForm)
-      if let value = try? RecordDecoder(options: options).decode(type, from: kept), let again = try? encode(value, onto: stored),
-        again.hasSameChanges(as: encoded)
-      {
-        return kept
-      }
+      guard let value = try? RecordDecoder(options: options).decode(type, from: kept),
+        let again = try? encode(value, onto: stored)
+      else { continue }
+      if again.hasSameChanges(as: encoded) { return kept }
     }
     return encoded
   }
@@ -57,6 +56,15 @@ extension Record {
     return parent == other.parent && keys == other.changedKeys && encrypted == other.encryptedValues.changedKeys
       && keys.allSatisfy { Self.isSame(self[$0], other[$0]) }
       && encrypted.allSatisfy { Self.isSame(encryptedValues[$0], other.encryptedValues[$0]) }
+  }
+
+  /// Whether another record that was made from the same one has all fields as this one that this one has got or lost.
+  fileprivate func hasSameForm(as other: Record, of stored: Record) -> Bool {
+    func isSame(_ own: Value?, _ other: Value?, _ old: Value?) -> Bool { own != nil && old != nil || Self.isSame(own, other) }
+    return changedKeys.allSatisfy { isSame(self[$0], other[$0], stored[$0]) }
+      && encryptedValues.changedKeys.allSatisfy {
+        isSame(encryptedValues[$0], other.encryptedValues[$0], stored.encryptedValues[$0])
+      }
   }
 
   private static func isSame(_ first: Value?, _ second: Value?) -> Bool {

@@ -119,4 +119,67 @@ struct FormerFormTests {
     try database.save(record)
     #expect(try database.update(Person.self, "p") { $0.first = "Grace" } == Person(first: "Grace", last: "Lovelace"))
   }
+
+  struct Card: RecordCodable, Equatable {
+    static let fieldRules: [String: FieldRule] = ["secret": .encrypted]
+    var recordName = "c"
+    var pin: String
+    var note: String?
+
+    init(pin: String, note: String? = nil) { (self.pin, self.note) = (pin, note) }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      pin = try container.decodeIfPresent(String.self, forKey: .secret) ?? container.decode(String.self, forKey: .pin)
+      note = try container.decodeIfPresent(String.self, forKey: .note)
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(pin, forKey: .secret)
+      try container.encodeNil(forKey: .pin)
+      try container.encodeIfPresent(note, forKey: .note)
+    }
+    enum CodingKeys: String, CodingKey { case pin, secret, note }
+  }
+
+  @Test("beside the new field of a property that was changed the former one stayed, in plain")
+  func formerField() throws {
+    let database = try Database.inMemory()
+    var record = try Record(type: "Card", id: Record.ID("c"))
+    record["pin"] = "1234"
+    try database.save(record)
+    // What has not changed is left alone, its form, too.
+    try database.update(Card.self, "c") { $0.note = "n" }
+    #expect(try database.record(Record.ID("c"))?["pin"] == "1234")
+    #expect(try database.update(Card.self, "c") { $0.pin = "5678" } == Card(pin: "5678", note: "n"))
+    record = try #require(try database.record(Record.ID("c")))
+    #expect(record["pin"] as String? == nil && record.encryptedValues["secret"] == "5678")
+  }
+
+  struct Price: RecordCodable, Equatable {
+    var recordName = "p"
+    var cents: Int
+
+    init(cents: Int) { self.cents = cents }
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      let amount = try container.decode(Int.self, forKey: .amount)
+      cents = try container.decode(Int.self, forKey: .version) == 1 ? amount * 100 : amount
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(2, forKey: .version)
+      try container.encode(cents, forKey: .amount)
+    }
+    enum CodingKeys: String, CodingKey { case version, amount }
+  }
+
+  @Test("an amount that was changed was stored beside the version of the former form, and was a hundred times as much")
+  func version() throws {
+    let database = try Database.inMemory()
+    var record = try Record(type: "Price", id: Record.ID("p"))
+    record["version"] = 1
+    record["amount"] = 5
+    try database.save(record)
+    #expect(try database.update(Price.self, "p") { $0.cents += 200 } == Price(cents: 700))
+  }
 }

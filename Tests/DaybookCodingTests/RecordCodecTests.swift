@@ -409,4 +409,38 @@ struct RecordCodecTests {
     record["isOn"] = 2
     #expect(refusal { try RecordDecoder().decode(Flag.self, from: record) }?.code == .typeMismatch)
   }
+
+  /// A value of any kind, as many libraries have one: it tries a Boolean first.
+  private enum Anything: Codable, Equatable {
+    case bool(Bool), int(Int), list([Anything])
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let value = try? container.decode(Bool.self) {
+        self = .bool(value)
+      } else if let value = try? container.decode(Int.self) {
+        self = .int(value)
+      } else {
+        self = .list(try container.decode([Anything].self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .bool(let value): try container.encode(value)
+      case .int(let value): try container.encode(value)
+      case .list(let values): try container.encode(values)
+      }
+    }
+  }
+
+  @Test("within JSON the numbers 0 and 1 came back as Booleans, where a type tries these first")
+  func numbersWithinJSON() throws {
+    struct Settings: RecordCodable, Equatable { var values: [String: Anything] }
+    let settings = Settings(
+      values: ["count": .int(1), "none": .int(0), "isOn": .bool(true), "list": .list([.int(1), .bool(false)])])
+    let record = try RecordEncoder().encode(settings)
+    #expect(try RecordDecoder().decode(Settings.self, from: record) == settings)
+  }
 }

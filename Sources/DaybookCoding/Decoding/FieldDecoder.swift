@@ -205,6 +205,10 @@ struct FieldDecoder: Decoder {
     }
     if T.self == String.self { return same(try string(type), as: T.self) }
     if Self.isLeaf(type) { return try leaf(type) }
+    // Lists with nil had numbers for Booleans once.
+    if isElement, T.self == Bool?.self, case .json(.int(let number)) = source, number == 0 || number == 1 {
+      return same(Optional(number == 1), as: T.self)
+    }
     if case .value(let value) = source {
       // What already lies on the way here ends the circle where nothing has to be. A list has no room for nil.
       if !isElement, let graph = scope.graph, let optional = T.self as? any OptionalValue.Type,
@@ -395,9 +399,10 @@ extension FieldDecoder: SingleValueDecodingContainer {
 
   func decode(_ type: Bool.Type) throws -> Bool {
     switch source {
+    // JSON tells Booleans from numbers: a type that tries a Boolean first must not take a number for one.
     case .json(.bool(let value)): return value
-    case .value(.int(0)), .json(.int(0)): return false
-    case .value(.int(1)), .json(.int(1)): return true
+    case .value(.int(0)): return false
+    case .value(.int(1)): return true
     default: throw wrong(type)
     }
   }
