@@ -33,12 +33,13 @@
       }
     }
 
-    /// The content of an asset that has no file, in a new one for the owner alone.
+    /// The content of an asset that has no file, in one for the owner alone: each look into a record makes another of these objects, and all
+    /// of a stored content get the same file, for reading.
     private func stage(_ asset: Asset) -> URL? {
       staged.withLock { staged in
         if let known = staged, FileManager.default.fileExists(atPath: known.path) { return known }
         guard let content = try? asset.content(),
-          let file = try? StagedFiles.newFile(content)
+          let file = try? asset.digest.map({ try StagedFiles.sharedFile(content, $0) }) ?? StagedFiles.newFile(content)
         else { return nil }
         staged = file
         return file

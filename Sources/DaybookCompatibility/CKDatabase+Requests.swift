@@ -2,6 +2,46 @@
   import Daybook
   import Foundation
 
+  extension Record {
+    /// The record with empty lists of the kinds that its fields have. An array without elements does not say what it is a list of, be it one
+    /// of Foundation's, or a coder's of files, places or bytes that are no more; to CloudKit it is whatever the field is.
+    fileprivate func fittingEmptyLists(to database: Database) throws(DatabaseError) -> Record {
+      let plain = changedKeys.filter { (self[$0] as Value?)?.elementCount == 0 }
+      let encrypted = encryptedValues.changedKeys.filter { (encryptedValues[$0] as Value?)?.elementCount == 0 }
+      if plain.isEmpty, encrypted.isEmpty { return self }
+      guard let known = try database.schema()[type] else { return self }
+      var record = self
+      for key in plain {
+        if let value = known[key]?.emptyList(for: self[key], isEncrypted: false) { try record.set(value, forKey: key) }
+      }
+      for key in encrypted {
+        guard let value = known[key]?.emptyList(for: encryptedValues[key], isEncrypted: true) else { continue }
+        try record.encryptedValues.set(value, forKey: key)
+      }
+      return record
+    }
+  }
+
+  extension Schema.Field {
+    /// An empty list of the field's kind; nil where it may be as it is, or the field has no lists, or several kinds of them.
+    fileprivate func emptyList(for value: Record.Value?, isEncrypted: Bool) -> Record.Value? {
+      let lists = kinds.filter { FieldKind(name: $0.rawValue)?.isList ?? false }
+      guard let value, isEncrypted == self.isEncrypted, lists.count == 1, lists[0].rawValue != value.kind.name
+      else { return nil }
+      return switch lists[0] {
+      case .strings: .strings([])
+      case .ints: .ints([])
+      case .doubles: .doubles([])
+      case .bytesList: .bytesList([])
+      case .dates: .dates([])
+      case .locations: .locations([])
+      case .assets: .assets([])
+      case .references: .references([])
+      default: nil
+      }
+    }
+  }
+
   /// What operations, completion handlers and asynchronous calls do alike, on the thread that they chose.
   extension CKDatabase {
     // MARK: records
@@ -46,10 +86,12 @@
       /// The error of the whole request; nil when every item succeeded.
       var error: CKError? {
         var errors: [Record.ID: DatabaseError] = [:]
+        var known: [CKRecord.ID: CKError] = [:]
         var first: CKError?
         for (record, result) in saves {
           guard case .failure(let error) = result else { continue }
           first = first ?? error
+          known[record.recordID] = error
           if let id = try? record.recordID.daybookID { errors[id] = error.daybookError }
         }
         for (id, result) in deletes {
@@ -59,7 +101,7 @@
         }
         guard let first else { return nil }
         // Of identities that are none the error itself is all that there is to tell.
-        return errors.isEmpty ? first : CKError(DatabaseError(.partialFailure, partialErrors: errors))
+        return errors.isEmpty ? first : CKError(DatabaseError(.partialFailure, partialErrors: errors), records: known)
       }
     }
 
@@ -72,17 +114,20 @@
       var refused: [Int: DatabaseError] = [:]
       var sound: [(index: Int, record: Record)] = []
       for (index, state) in states.enumerated() {
-        do throws(DatabaseError) { sound.append((index, try state.record())) } catch { refused[index] = error }
+        do throws(DatabaseError) {
+          sound.append((index, try state.record().fittingEmptyLists(to: database)))
+        } catch { refused[index] = error }
       }
       var refusedIDs: [Int: DatabaseError] = [:]
       var soundIDs: [(index: Int, id: Record.ID)] = []
       for (index, id) in ids.enumerated() {
         do throws(DatabaseError) { soundIDs.append((index, try id.daybookID)) } catch { refusedIDs[index] = error }
       }
-      // What is refused here takes the rest of its zone along, as what the database refuses does.
-      if atomically {
+      // What is refused here takes the rest of its zone along, as what the database refuses does, where the zone can do so.
+      if atomically, !refused.isEmpty || !refusedIDs.isEmpty {
+        let atomic = try database.zones().filter { $0.capabilities.contains(.atomic) }.map { CKRecordZone.ID($0.id) }
         let broken = Set(refused.keys.map { records[$0].recordID.zoneID } + refusedIDs.keys.map { ids[$0].zoneID })
-          .subtracting([.default])
+          .intersection(atomic)
         let innocent = DatabaseError(.batchRequestFailed)
         for (index, _) in sound where broken.contains(records[index].recordID.zoneID) { refused[index] = innocent }
         for (index, _) in soundIDs where broken.contains(ids[index].zoneID) { refusedIDs[index] = innocent }

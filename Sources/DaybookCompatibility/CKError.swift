@@ -11,8 +11,22 @@
     public let code: Code
     /// The Daybook error, with facts.
     public let daybookError: DatabaseError
-    private let clientRecord_: CKRecord?
+    private let conflict: ConflictRecords?
+    private let recordErrors: [CKRecord.ID: CKError]
     private let subscriptionErrors: [CKSubscription.ID: CKError]
+
+    /// The versions of a conflict, made once: who asks twice gets the same objects, and sees what was changed in them.
+    private final class ConflictRecords: Sendable {
+      let ancestor: CKRecord?
+      let server: CKRecord?
+      let client: CKRecord
+
+      init(_ conflict: DatabaseError.Conflict, client: CKRecord?) {
+        ancestor = conflict.ancestor.map { CKRecord($0) }
+        server = conflict.server.map { CKRecord($0) }
+        self.client = client ?? CKRecord(conflict.client)
+      }
+    }
 
     /// An error with a code alone, as tests and applications make them.
     public init(_ code: Code) { self.init(DatabaseError(DatabaseError.Code(rawValue: code.rawValue) ?? .internalError)) }
@@ -22,8 +36,17 @@
 
     /// The same for the save of a record, which is then the client's version of a conflict.
     init(_ error: DatabaseError, client: CKRecord?) {
+      self.init(error, client: client, records: [:])
+    }
+
+    /// Some of several records failed.
+    /// - Parameter errors: those of records that were to be saved, which know them.
+    init(_ error: DatabaseError, records errors: [CKRecord.ID: CKError]) { self.init(error, client: nil, records: errors) }
+
+    private init(_ error: DatabaseError, client: CKRecord?, records: [CKRecord.ID: CKError]) {
       daybookError = error
-      clientRecord_ = client
+      conflict = error.conflict.map { ConflictRecords($0, client: client) }
+      recordErrors = records
       subscriptionErrors = [:]
       code = Code(rawValue: error.code.rawValue) ?? Code(storage: error.code)
     }
@@ -31,7 +54,8 @@
     /// Some of several subscriptions failed.
     init(subscriptions errors: [CKSubscription.ID: CKError]) {
       daybookError = DatabaseError(.partialFailure)
-      clientRecord_ = nil
+      conflict = nil
+      recordErrors = [:]
       subscriptionErrors = errors
       code = .partialFailure
     }
@@ -60,21 +84,21 @@
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
       guard code == .partialFailure else { return nil }
       var errors: [AnyHashable: any Error] = [:]
-      for (id, error) in daybookError.partialErrors { errors[CKRecord.ID(id)] = CKError(error) }
+      for (id, error) in daybookError.partialErrors {
+        let id = CKRecord.ID(id)
+        errors[id] = recordErrors[id] ?? CKError(error)
+      }
       for (id, error) in daybookError.partialZoneErrors { errors[CKRecordZone.ID(id)] = CKError(error) }
       for (id, error) in subscriptionErrors { errors[id] = error }
       return errors
     }
 
     /// The version that the changes were made on, when it is still known; of a conflict.
-    public var ancestorRecord: CKRecord? { daybookError.conflict?.ancestor.map { CKRecord($0) } }
+    public var ancestorRecord: CKRecord? { conflict?.ancestor }
     /// The version that is stored; of a conflict. Merge into this one and save it.
-    public var serverRecord: CKRecord? { daybookError.conflict?.server.map { CKRecord($0) } }
+    public var serverRecord: CKRecord? { conflict?.server }
     /// What was to be saved; of a conflict.
-    public var clientRecord: CKRecord? {
-      guard let conflict = daybookError.conflict else { return nil }
-      return clientRecord_ ?? CKRecord(conflict.client)
-    }
+    public var clientRecord: CKRecord? { conflict?.client }
 
     /// The same under the keys of CloudKit.
     public var errorUserInfo: [String: Any] {

@@ -34,13 +34,24 @@
       super.start()
       // One that is cancelled between the two lines above has no main either. After a main this is the second end, which does
       // nothing.
-      if isCancelled { end(CKError(.operationCancelled)) }
+      if isCancelled {
+        end(CKError(.operationCancelled))
+        letGoOfDependencies()
+      }
     }
+
+    deinit { letGoOfDependencies() }
+
+    /// Foundation's operations on Linux know those that wait for them by address alone, and look at all of them at their end: also at one that
+    /// was cancelled, and so did not wait, or was never queued, and that is gone by then.
+    private func letGoOfDependencies() { for operation in dependencies { removeDependency(operation) } }
 
     /// Does the work.
     open override func main() {
       do {
         try perform()
+        // One of its blocks may have cancelled it when nothing was left to stop.
+        try checkCancellation()
         end(nil)
       } catch { end(CKError(any: error)) }
     }

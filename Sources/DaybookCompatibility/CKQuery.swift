@@ -71,13 +71,20 @@
 
     /// Writes query and place.
     public func encode(with coder: NSCoder) {
-      guard let data = try? JSONEncoder().encode(Archive(query: query, cursor: cursor)) else { return }
+      let encoder = JSONEncoder()
+      // The place of an order may be infinitely far.
+      encoder.nonConformingFloatEncodingStrategy = .convertToString(
+        positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+      guard let data = try? encoder.encode(Archive(query: query, cursor: cursor)) else { return }
       coder.encode(data as NSData, forKey: "daybook.cursor")
     }
 
     /// Reads what ``encode(with:)`` wrote; nil for anything else.
     public convenience init?(coder: NSCoder) {
-      guard let data = coder.bytes(forKey: "daybook.cursor"), let known = try? JSONDecoder().decode(Archive.self, from: data)
+      let decoder = JSONDecoder()
+      decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+        positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+      guard let data = coder.bytes(forKey: "daybook.cursor"), let known = try? decoder.decode(Archive.self, from: data)
       else { return nil }
       self.init(query: known.query, cursor: known.cursor)
     }

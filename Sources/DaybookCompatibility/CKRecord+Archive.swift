@@ -63,6 +63,11 @@
       var changedEncrypted: [String] = []
       /// Keys with assets whose files are not archived.
       var files: [String] = []
+      /// Keys of values that no field can hold. They are changes, and no removals. Older archives have neither these nor the next two.
+      var refused: [String]?
+      var refusedEncrypted: [String]?
+      /// Name, zone and owner of a parent that is no record's identity.
+      var refusedParent: [String]?
       /// Set when the parent was changed.
       var parentIsChanged = false
       var parent: Record.Reference?
@@ -129,27 +134,49 @@
       for isEncrypted in [false, true] {
         let changed = changedKeys(isEncrypted: isEncrypted)
         if isEncrypted { archive.changedEncrypted = changed } else { archive.changed = changed }
-        for key in keys(isEncrypted: isEncrypted) {
-          guard let value = archivable(FieldSlot(key, isEncrypted: isEncrypted)) else {
-            archive.files.append(key)
-            continue
+        var values: [String: Record.Value] = [:]
+        var refused: [String] = []
+        // What was refused has no value, and a changed key without a value is a removal to who reads the archive.
+        for key in Set(keys(isEncrypted: isEncrypted)).union(changed).sorted() {
+          switch archivable(FieldSlot(key, isEncrypted: isEncrypted)) {
+          case .value(let value): values[key] = value
+          case .file where !isEncrypted: archive.files.append(key)
+          case .file, .refused: refused.append(key)
+          // Removed; or a stored value that cannot be read here, which no save changes.
+          case .nothing: continue
           }
-          if isEncrypted { archive.encryptedValues[key] = value } else { archive.values[key] = value }
+        }
+        if isEncrypted {
+          (archive.encryptedValues, archive.refusedEncrypted) = (values, refused)
+        } else {
+          (archive.values, archive.refused) = (values, refused)
         }
       }
       archive.parentIsChanged = parentEdit != nil
-      archive.parent = parentEdit.flatMap { $0 }.flatMap { try? $0.daybookReference }
+      if let parent = parentEdit.flatMap({ $0 }) {
+        do throws(DatabaseError) { archive.parent = try parent.daybookReference } catch {
+          let id = parent.recordID
+          archive.refusedParent = [id.recordName, id.zoneID.zoneName, id.zoneID.ownerName]
+        }
+      }
       return archive
     }
 
-    /// The value of a key; nil for assets whose content is in a file of the caller.
-    private func archivable(_ slot: FieldSlot) -> Record.Value? {
-      guard let object = object(slot), let value = try? FieldContent(object).daybookValue else { return nil }
-      return switch value {
-      case .asset(let asset): asset.isArchivable ? value : nil
-      case .assets(let list): list.allSatisfy(\.isArchivable) ? value : nil
-      default: value
-      }
+    private enum Archivable {
+      case nothing, file, refused
+      case value(Record.Value)
+    }
+
+    /// What an archive has of a key. Not by way of the object, which has lost what an empty list is one of.
+    private func archivable(_ slot: FieldSlot) -> Archivable {
+      do throws(DatabaseError) {
+        return switch try value(slot) {
+        case nil: .nothing
+        case .asset(let asset)? where !asset.isArchivable: .file
+        case .assets(let list)? where !list.allSatisfy(\.isArchivable): .file
+        case let value?: .value(value)
+        }
+      } catch { return error.code == .invalidArguments ? .refused : .file }
     }
 
     /// A record with values that are as saved, and changes of them.
@@ -178,7 +205,26 @@
           .assetNotAvailable, "An archive of a record has no files of assets; set the asset again.", facts: .init(key: key))
         put(.refused(error), FieldSlot(key))
       }
-      if archive.parentIsChanged { parentEdit = .some(archive.parent.map { CKRecord.Reference($0) }) }
+      for (keys, isEncrypted) in [(archive.refused, false), (archive.refusedEncrypted, true)] {
+        for key in keys ?? [] {
+          let error = DatabaseError(
+            .invalidArguments, "The value that was set before the record was archived is none that a field can hold.",
+            facts: .init(key: key))
+          put(.refused(error), FieldSlot(key, isEncrypted: isEncrypted))
+        }
+      }
+      if archive.parentIsChanged {
+        parentEdit = .some(archive.parent.map { CKRecord.Reference($0) } ?? archive.refusedParent.flatMap { Self.parent($0) })
+      }
+    }
+  }
+
+  extension RecordState {
+    /// A parent of a name, a zone and an owner that are none.
+    private static func parent(_ names: [String]) -> CKRecord.Reference? {
+      guard names.count == 3 else { return nil }
+      let zone = CKRecordZone.ID(zoneName: names[1], ownerName: names[2])
+      return CKRecord.Reference(recordID: CKRecord.ID(recordName: names[0], zoneID: zone), action: .none)
     }
   }
 

@@ -125,7 +125,9 @@
       switch self {
       case .removed, .refused: nil
       case .value(let value): value.object
-      case .assets(let list, let isList): isList ? NSArray(array: list) : list.first
+      case .assets(let list, isList: false): list.first
+      case .assets(let list, isList: true) where list.isEmpty: list
+      case .assets(let list, isList: true): NSArray(array: list)
       }
     }
 
@@ -174,7 +176,8 @@
       self = whole
     }
 
-    /// The value under these names: numbers as `NSNumber` and lists as `NSArray`, so that each cast finds what it asks for.
+    /// The value under these names: numbers as `NSNumber` and lists as `NSArray`, so that each cast finds what it asks for. An empty list is an
+    /// array, which any cast takes, too: it has to tell what it is a list of when it is put into a record again.
     var object: any CKRecordValueProtocol {
       switch self {
       case .string(let text): text
@@ -185,14 +188,14 @@
       case .location(let place): CLLocation(place)
       case .asset(let asset): CKAsset(asset)
       case .reference(let reference): CKRecord.Reference(reference)
-      case .strings(let list): NSArray(array: list)
-      case .ints(let list): NSArray(array: list.map { NSNumber(value: $0) })
-      case .doubles(let list): NSArray(array: list.map { NSNumber(value: $0) })
-      case .bytesList(let list): NSArray(array: list)
-      case .dates(let list): NSArray(array: list)
-      case .locations(let list): NSArray(array: list.map { CLLocation($0) })
-      case .assets(let list): NSArray(array: list.map { CKAsset($0) })
-      case .references(let list): NSArray(array: list.map { CKRecord.Reference($0) })
+      case .strings(let list): list.isEmpty ? [String]() : NSArray(array: list)
+      case .ints(let list): list.isEmpty ? [Int64]() : NSArray(array: list.map { NSNumber(value: $0) })
+      case .doubles(let list): list.isEmpty ? [Double]() : NSArray(array: list.map { NSNumber(value: $0) })
+      case .bytesList(let list): list.isEmpty ? [Data]() : NSArray(array: list)
+      case .dates(let list): list.isEmpty ? [Date]() : NSArray(array: list)
+      case .locations(let list): list.isEmpty ? [CLLocation]() : NSArray(array: list.map { CLLocation($0) })
+      case .assets(let list): list.isEmpty ? [CKAsset]() : NSArray(array: list.map { CKAsset($0) })
+      case .references(let list): list.isEmpty ? [CKRecord.Reference]() : NSArray(array: list.map { CKRecord.Reference($0) })
       }
     }
   }

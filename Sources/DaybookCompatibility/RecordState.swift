@@ -17,7 +17,7 @@
 
   /// What a record object has: the record as it was made, fetched or last saved, and what was put into it since.
   ///
-  /// Always true: an edit has a number of its own, so that a save can tell what it has saved from what was put there meanwhile.
+  /// Always true: an edit, that of the parent too, has a number of its own, so that a save can tell what it has saved from what was put there meanwhile.
   struct RecordState: Sendable {
     private struct Edit {
       let number: Int
@@ -28,8 +28,20 @@
     private(set) var base: Result<Record, DatabaseError>
     private var edits: [FieldSlot: Edit] = [:]
     private var lastNumber = 0
+    private struct ParentEdit {
+      let number: Int
+      let parent: CKRecord.Reference?
+    }
+    private var lastParentEdit: ParentEdit?
     /// The parent that was set, or taken away.
-    var parentEdit: CKRecord.Reference??
+    var parentEdit: CKRecord.Reference?? {
+      get { lastParentEdit.map(\.parent) }
+      set {
+        lastNumber += 1
+        let number = lastNumber
+        lastParentEdit = newValue.map { ParentEdit(number: number, parent: $0) }
+      }
+    }
 
     init(_ base: Result<Record, DatabaseError>) { self.base = base }
 
@@ -49,6 +61,12 @@
       if let edit = edits[slot] { return edit.content.object }
       let value: Record.Value? = slot.isEncrypted ? known?.encryptedValues[slot.key] : known?[slot.key]
       return value?.object
+    }
+
+    /// What a save would write; nil where the key is removed, or its value cannot be read here.
+    func value(_ slot: FieldSlot) throws(DatabaseError) -> Record.Value? {
+      if let edit = edits[slot] { return try edit.content.daybookValue }
+      return slot.isEncrypted ? known?.encryptedValues[slot.key] : known?[slot.key]
     }
 
     func keys(isEncrypted: Bool) -> [String] {
@@ -83,7 +101,15 @@
       // In the order of keys, so that of several refused ones always the same is told.
       for (slot, edit) in edits.sorted(by: { $0.key.key < $1.key.key }) {
         do throws(DatabaseError) {
-          let value = try edit.content.daybookValue
+          guard let value = try edit.content.daybookValue else {
+            // By the subscripts: a key that no record has can be set by mistake and taken back.
+            if slot.isEncrypted {
+              record.encryptedValues[slot.key] = nil as Record.Value?
+            } else {
+              record[slot.key] = nil as Record.Value?
+            }
+            continue
+          }
           if slot.isEncrypted {
             try record.encryptedValues.set(value, forKey: slot.key)
           } else {
@@ -114,7 +140,7 @@
         base = .success(saved)
       }
       edits = edits.filter { $0.value.number > earlier.lastNumber }
-      if let edit = parentEdit, let known = earlier.parentEdit, edit == known { parentEdit = nil }
+      if let edit = lastParentEdit, edit.number <= earlier.lastNumber { lastParentEdit = nil }
     }
 
     /// Whether a version came before another one. Tags have no order; one of the two is the stored one, unless another writer has

@@ -45,6 +45,25 @@
       }
     }
 
+    @Test("a refused record took along the others of a zone that is not atomic, and hid that a zone is missing")
+    func notAtomic() async throws {
+      let plain = try Database.inMemory()
+      var loose = Zone(try Zone.ID("Loose"))
+      loose.capabilities = [.fetchChanges]
+      try await plain.save(loose)
+      let database = CKDatabase(plain)
+      for (zone, code) in [(loose.id, nil), (try Zone.ID("Missing"), CKError.Code.zoneNotFound)] {
+        let good = CKRecord(recordType: "Note", zoneID: CKRecordZone.ID(zone))
+        let bad = CKRecord(recordType: "Note", zoneID: CKRecordZone.ID(zone))
+        bad["count"] = UInt64.max
+        let done = try await database.modifyRecords(
+          saving: [good, bad], deleting: [CKRecord.ID(zoneID: CKRecordZone.ID(zone))])
+        #expect((done.saveResults[bad.recordID]?.failure as? CKError)?.code == .invalidArguments)
+        #expect((done.saveResults[good.recordID]?.failure as? CKError)?.code == code)
+        #expect((done.deleteResults.values.first?.failure as? CKError)?.code == code)
+      }
+    }
+
     @Test("a fetch of several gives what there is, and an error for each of the others")
     func fetch() async throws {
       try await Scratch.container { container in
@@ -201,6 +220,38 @@
       }
     }
 
+    @Test("what was changed in the records of a conflict was lost: each look at the error made others")
+    func conflictRecords() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let record = CKRecord(recordType: "Note")
+        record["a"] = 1
+        try await database.save(record)
+        for isOperation in [false, true] {
+          let other = try await database.record(for: record.recordID)
+          other["a"] = (other["a"] as? Int ?? 0) + 1
+          try await database.save(other)
+          record["b"] = isOperation ? "operation" : "call"
+          var error: CKError?
+          if isOperation {
+            let ends = Collected<CKError?>()
+            let save = CKModifyRecordsOperation(recordsToSave: [record])
+            save.modifyRecordsCompletionBlock = { _, _, error in ends.append(error as? CKError) }
+            await save.ended { database.add(save) }
+            error = ends.values.first??.partialErrorsByItemID?[record.recordID] as? CKError
+          } else {
+            do { try await database.save(record) } catch let conflict as CKError { error = conflict }
+          }
+          let conflict = try #require(error)
+          #expect(conflict.code == .serverRecordChanged && conflict.clientRecord === record)
+          conflict.serverRecord?["b"] = conflict.clientRecord?["b"]
+          try await database.save(#require(conflict.userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord))
+          let stored = try await database.record(for: record.recordID)
+          #expect(stored["a"] as? Int == other["a"] as? Int && stored["b"] as? String == record["b"] as? String)
+        }
+      }
+    }
+
     @Test("a record that is saved twice in one request is refused, and so is one that is saved and deleted")
     func twice() async throws {
       try await Scratch.container { container in
@@ -264,6 +315,60 @@
         await operation.ended { database.add(operation) }
         #expect(found.values.count == 3)
         #expect(ends.values == [.operationCancelled])
+      }
+    }
+
+    @Test("an operation that its last result cancelled said that it had succeeded, and others operationCancelled")
+    func cancelledAtTheEnd() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let ends = Collected<CKError.Code?>()
+        try await database.save(CKRecordZone(zoneName: "Zone"))
+        let record = CKRecord(recordType: "Note")
+        let save = CKModifyRecordsOperation(recordsToSave: [record])
+        save.perRecordSaveBlock = { [unowned save] _, _ in save.cancel() }
+        save.modifyRecordsCompletionBlock = { saved, _, error in
+          // What was committed stays.
+          #expect(saved == [record])
+          ends.append((error as? CKError)?.code)
+        }
+        await save.ended { database.add(save) }
+        let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
+        fetch.perRecordResultBlock = { [unowned fetch] _, _ in fetch.cancel() }
+        fetch.fetchRecordsCompletionBlock = { _, error in ends.append((error as? CKError)?.code) }
+        await fetch.ended { database.add(fetch) }
+        let zones = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
+        zones.recordZoneWithIDChangedBlock = { [unowned zones] _ in zones.cancel() }
+        zones.fetchDatabaseChangesCompletionBlock = { _, _, error in ends.append((error as? CKError)?.code) }
+        await zones.ended { database.add(zones) }
+        #expect(ends.values == [.operationCancelled, .operationCancelled, .operationCancelled])
+        #expect(try await database.record(for: record.recordID).recordChangeTag == record.recordChangeTag)
+      }
+    }
+
+    @Test("an operation that was to wait for another and was gone before that one ended made the program end")
+    func goneBefore() async throws {
+      let database = CKDatabase(try Database.inMemory())
+      for isQueued in [true, false] {
+        for _ in 0..<20 {
+          let first = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Note")])
+          let go = DispatchSemaphore(value: 0)
+          first.perRecordSaveBlock = { _, _ in go.wait() }
+          await first.ended {
+            database.add(first)
+            for _ in 0..<5 {
+              let second = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Note")])
+              second.addDependency(first)
+              guard isQueued else { continue }
+              let hasEnded = DispatchSemaphore(value: 0)
+              second.completionBlock = { hasEnded.signal() }
+              second.cancel()
+              database.add(second)
+              hasEnded.wait()
+            }
+            go.signal()
+          }
+        }
       }
     }
 

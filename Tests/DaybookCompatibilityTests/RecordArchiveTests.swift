@@ -47,6 +47,115 @@
       #expect(back.recordID == record.recordID && back["count"] as? Int == 3)
     }
 
+    @Test("an archive of a record that came from an archive took stored values away: what had been refused was a removal")
+    func refused() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let zone = CKRecordZone(zoneName: "Family")
+        try await database.save(zone)
+        let parent = CKRecord(recordType: "Parent", zoneID: zone.zoneID)
+        let record = CKRecord(recordType: "Note", zoneID: zone.zoneID)
+        record["file"] = CKAsset(fileURL: try Scratch.file("content"))
+        record["count"] = 7
+        record.encryptedValues["secret"] = "hidden"
+        record.setParent(parent)
+        for (_, result) in try await database.modifyRecords(saving: [parent, record], deleting: []).saveResults {
+          _ = try result.get()
+        }
+        let changes: [(CKError.Code, (CKRecord) throws -> Void)] = [
+          (.assetNotAvailable, { $0["file"] = CKAsset(fileURL: try Scratch.file("new")) }),
+          (.assetNotAvailable, { $0["file"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere")) }),
+          (.invalidArguments, { $0["count"] = UInt64.max }),
+          (.invalidArguments, { $0.encryptedValues["secret"] = [1, "a"] as NSArray }),
+          (.invalidArguments, { $0.setParent(CKRecord.ID(recordName: "ü", zoneID: zone.zoneID)) }),
+        ]
+        for (code, change) in changes {
+          var changed = try await database.record(for: record.recordID)
+          try change(changed)
+          let keys = changed.changedKeys()
+          for _ in 0..<3 {
+            changed = try #require(try archived(changed))
+            #expect(changed.changedKeys() == keys)
+            do {
+              try await database.save(changed)
+              Issue.record("it was saved without what was set")
+            } catch let error as CKError { #expect(error.code == code) }
+          }
+          let stored = try await database.record(for: record.recordID)
+          #expect(stored["file"] != nil && stored["count"] as? Int == 7 && stored.parent?.recordID == parent.recordID)
+          #expect(stored.encryptedValues["secret"] as? String == "hidden")
+          // What is set again can be saved.
+          changed["file"] = CKAsset(fileURL: try Scratch.file("content"))
+          changed["count"] = 7
+          changed.encryptedValues["secret"] = "hidden"
+          changed.setParent(parent)
+          try await database.save(changed)
+        }
+      }
+    }
+
+    @Test("a record with an encrypted value that cannot be opened could not be saved any more after an archive")
+    func sealed() async throws {
+      struct Reversing: FieldCipher {
+        func seal(_ plaintext: Data, context: Data) throws -> Data { Data(plaintext.reversed()) }
+        func open(_ sealed: Data, context: Data) throws -> Data { Data(sealed.reversed()) }
+      }
+      let path = Scratch.folder.appendingPathComponent("sealed-\(UUID().uuidString).daybook").path
+      var options = Database.Options()
+      options.cipher = Reversing()
+      let id = CKRecord.ID(recordName: "note")
+      let sealing = try Database.open(at: path, options: options)
+      let record = CKRecord(recordType: "Note", recordID: id)
+      record.encryptedValues["secret"] = "hidden"
+      record["text"] = "one"
+      try await CKDatabase(sealing).save(record)
+      try sealing.close()
+
+      let without = try Database.open(at: path)
+      let again = try #require(try archived(try await CKDatabase(without).record(for: id)))
+      #expect(again.changedKeys() == [] && again.encryptedValues.changedKeys() == [])
+      again["text"] = "two"
+      try await CKDatabase(without).save(again)
+      try without.close()
+
+      let end = try Database.open(at: path, options: options)
+      let stored = try await CKDatabase(end).record(for: id)
+      #expect(stored["text"] as? String == "two" && stored.encryptedValues["secret"] as? String == "hidden")
+      try end.close()
+    }
+
+    @Test("a reference that has to have its target lost that in an archive")
+    func validated() async throws {
+      let database = try Database.inMemory()
+      var note = try Record(type: "Note", id: Record.ID("note"))
+      note["target"] = Record.Reference(try Record.ID("target"), action: .validate)
+      try await database.save([Record(type: "Note", id: Record.ID("target")), note])
+      let object = try #require(try archived(try await CKDatabase(database).record(for: CKRecord.ID(recordName: "note"))))
+      object["text"] = "new"
+      let done = try await CKDatabase(database).modifyRecords(saving: [object], deleting: [], savePolicy: .allKeys)
+      _ = try done.saveResults[object.recordID]?.get()
+      #expect(try await database.record(note.id)?["target"] == Record.Reference(Record.ID("target"), action: .validate))
+    }
+
+    @Test("a cursor of an order by the distance from a place that is nowhere was not in its archive")
+    func cursor() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let records = (0..<3).map { _ in CKRecord(recordType: "Note") }
+        for record in records { record["place"] = CLLocation(latitude: 1, longitude: 2) }
+        _ = try await database.modifyRecords(saving: records, deleting: [])
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "TRUEPREDICATE"))
+        let nowhere = CLLocation(latitude: .infinity, longitude: -.infinity)
+        query.sortDescriptors = [CKLocationSortDescriptor(key: "place", relativeLocation: nowhere)]
+        let page = try await database.records(matching: query, resultsLimit: 2)
+        let archive = try NSKeyedArchiver.archivedData(
+          withRootObject: try #require(page.queryCursor), requiringSecureCoding: true)
+        let cursor = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQueryCursor.self, from: archive))
+        let rest = try await database.records(continuingMatchFrom: cursor)
+        #expect(Set((page.matchResults + rest.matchResults).map(\.0)) == Set(records.map(\.recordID)))
+      }
+    }
+
     @Test("an archive that was made before is still read")
     func before() throws {
       let data = try #require(Data(base64Encoded: Self.olderArchive, options: .ignoreUnknownCharacters))

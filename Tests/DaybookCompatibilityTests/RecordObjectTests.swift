@@ -1,7 +1,9 @@
 #if !canImport(CloudKit)
   import Daybook
-  import DaybookCompatibility
+  import Foundation
   import Testing
+
+  @testable import DaybookCompatibility
 
   @Suite("CKRecord as an object")
   struct RecordObjectTests {
@@ -54,6 +56,97 @@
       #expect(record.value(forKey: "text") as? String == "text")
     }
 
+    @Test(
+      "a list that became empty could not be saved from a value, from an archive or from another record: it was one of texts")
+    func emptyLists() async throws {
+      struct Scores: CustomCloudKitCodable {
+        var cloudKitSystemFields: Data?
+        var numbers = [1], parts = [1.5], days = [Date(timeIntervalSinceReferenceDate: 1)], data = [Data([1])]
+      }
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let first = try CloudKitRecordEncoder().encode(Scores())
+        let target = CKRecord.Reference(recordID: CKRecord.ID(recordName: "other"), action: .none)
+        first["places"] = [CLLocation(latitude: 1, longitude: 2)]
+        first["targets"] = [target]
+        first["files"] = [CKAsset(fileURL: try Scratch.file("content"))]
+        first["texts"] = ["a"]
+        try await database.save(first)
+
+        var value = try CloudKitRecordDecoder().decode(Scores.self, from: first)
+        (value.numbers, value.parts, value.days, value.data) = ([], [], [], [])
+        let record = try CloudKitRecordEncoder().encode(value)
+        record["places"] = [CLLocation]()
+        record["targets"] = [CKRecord.Reference]()
+        record["files"] = [CKAsset]()
+        record["texts"] = [String]()
+        let archive = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        let restored = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: archive))
+        try await database.save(record)
+        _ = try await database.modifyRecords(saving: [restored], deleting: [], savePolicy: .changedKeys)
+          .saveResults[restored.recordID]?.get()
+
+        let stored = try await database.record(for: record.recordID)
+        let copy = CKRecord(recordType: "Scores")
+        for (key, list) in stored { copy[key] = list }
+        try await database.save(copy)
+        let kinds = try await container.daybookContainer().privateDatabase.record(Record.ID(copy.recordID.recordName))
+        #expect(kinds?["numbers"] == Record.Value.ints([]) && kinds?["targets"] == Record.Value.references([]))
+        // As every list, an empty one is whatever array is asked for.
+        for key in stored.allKeys() {
+          let list = stored[key]
+          #expect((list as? NSArray)?.count == 0 && (list as? [Any])?.isEmpty == true && (list as? [Int])?.isEmpty == true)
+        }
+        let numbers: [Int]? = stored["numbers"]
+        let targets: [CKRecord.Reference]? = stored["targets"]
+        #expect(numbers == [] && targets == [])
+        #expect(try CloudKitRecordDecoder().decode(Scores.self, from: stored).days == [])
+      }
+    }
+
+    @Test("files, places and bytes of which none is left, and Foundation's empty array, could not be saved: they were texts")
+    func emptyListsOfNothing() async throws {
+      struct Files: CustomCloudKitCodable {
+        var cloudKitSystemFields: Data?
+        var files: [URL]
+      }
+      final class Album: CKCodable {
+        var cloudKitRecordType: String { "Album" }
+        var cloudKitIdentifier: String { "album" }
+        var photos: [Data]
+        var places: [String]
+        init(_ photos: [Data], _ places: [String]) { (self.photos, self.places) = (photos, places) }
+      }
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        var value = Files(files: [try Scratch.file("content")])
+        let record = try CloudKitRecordEncoder().encode(value)
+        try await database.save(record)
+        value = try CloudKitRecordDecoder().decode(Files.self, from: record)
+        value.files = []
+        try await database.save(try CloudKitRecordEncoder().encode(value))
+        let stored = try await database.record(for: record.recordID)
+        #expect((stored["files"] as? [CKAsset]) == [])
+        #expect(try CloudKitRecordDecoder().decode(Files.self, from: stored).files == [])
+
+        let album = try #require(try CKRecordEncoder().encode(Album([Data([1])], ["1.5;2.5"])).last)
+        album["count"] = [1]
+        album.encryptedValues["secrets"] = [1.5]
+        try await database.save(album)
+        let empty = try #require(try CKRecordEncoder().encode(Album([], [])).last)
+        empty["count"] = NSArray()
+        empty.encryptedValues["secrets"] = NSArray()
+        let done = try await database.modifyRecords(saving: [empty], deleting: [], savePolicy: .changedKeys)
+        _ = try done.saveResults[empty.recordID]?.get()
+        let found = try await container.daybookContainer().privateDatabase.record(Record.ID("album"))
+        #expect(found?["photos"] == Record.Value.assets([]) && found?["places"] == Record.Value.locations([]))
+        #expect(found?["count"] == Record.Value.ints([]) && found?.encryptedValues["secrets"] == Record.Value.doubles([]))
+        let decoded = try await CKRecordDecoder().decode(
+          Album.self, from: try await database.record(for: album.recordID), referenceDatabase: database)
+        #expect(decoded.photos == [] && decoded.places == [])
+      }
+    }
+
     @Test("what no database takes is refused by the save, with a code, and never before")
     func refused() async throws {
       try await Scratch.container { container in
@@ -91,6 +184,44 @@
         record["mixed"] = "text"
         try await database.save(record)
       }
+    }
+
+    @Test("a key that is none could not be taken back: the record was refused for good")
+    func takenBack() async throws {
+      try await Scratch.container { container in
+        let record = CKRecord(recordType: "Note")
+        for key in ["not a key", "recordID", "", "é", String(repeating: "a", count: 256)] {
+          record[key] = 1
+          record.encryptedValues[key] = 1
+          await #expect(throws: CKError.self) { try await container.privateCloudDatabase.save(record) }
+          record[key] = nil
+          record.encryptedValues[key] = nil
+        }
+        record.encryptedValues["text"] = "one"
+        record.encryptedValues["text"] = nil
+        record["text"] = "two"
+        try await container.privateCloudDatabase.save(record)
+        #expect(try await container.privateCloudDatabase.record(for: record.recordID).allKeys() == ["text"])
+      }
+    }
+
+    @Test("each look at the file of a small asset made another one, until the end of the program")
+    func smallAssets() async throws {
+      let database = CKDatabase(try Database.inMemory())
+      let record = CKRecord(recordType: "Note")
+      record["file"] = CKAsset(fileURL: try Scratch.file("small"))
+      try await database.save(record)
+      var files: Set<URL> = []
+      for _ in 0..<10 {
+        let stored = try await database.record(for: record.recordID)
+        for _ in 0..<10 { files.insert(try #require((stored["file"] as? CKAsset)?.fileURL)) }
+      }
+      #expect(files.count == 1)
+      #expect(try files.first.map { try String(contentsOf: $0, encoding: .utf8) } == "small")
+      // One that is gone, or was changed, is not handed out again.
+      let file = try #require(files.first)
+      try FileManager.default.removeItem(at: file)
+      #expect(try String(contentsOf: #require((record["file"] as? CKAsset)?.fileURL), encoding: .utf8) == "small")
     }
 
     @Test("C4: system fields go through NSKeyedArchiver, and make a record that is saved as a change")
@@ -267,6 +398,46 @@
         }
         record["last"] = 1
         try await database.save(record)
+      }
+    }
+
+    @Test("a parent that was set again while saves were under way was lost: it was taken for the one that they had saved")
+    func parentSetAgain() async throws {
+      let plain = try Database.inMemory()
+      let database = CKDatabase(plain)
+      let zone = CKRecordZone(zoneName: "Family")
+      try await database.save(zone)
+      let parents = ["a", "b"].map {
+        CKRecord(recordType: "Parent", recordID: CKRecord.ID(recordName: $0, zoneID: zone.zoneID))
+      }
+      let child = CKRecord(recordType: "Child", zoneID: zone.zoneID)
+      _ = try await database.modifyRecords(saving: parents + [child], deleting: [])
+      // Which of two saves comes first is not known, so each parent is the last one once.
+      for last in parents {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+          Thread.detachNewThread {
+            let group = DispatchGroup(), states = DispatchSemaphore(value: 0)
+            try? plain.write { (_: borrowing Transaction) in
+              for parent in parents {
+                child.setParent(parent)
+                group.enter()
+                Thread.detachNewThread {
+                  // Long before the transaction ends.
+                  states.signal()
+                  _ = try? database.modify(saving: [child], deleting: [], policy: .changedKeys, atomically: false)
+                  group.leave()
+                }
+                states.wait()
+                Thread.sleep(forTimeInterval: 0.1)
+              }
+              child.setParent(last)
+            }
+            group.wait()
+            continuation.resume()
+          }
+        }
+        try await database.save(child)
+        #expect(try await database.record(for: child.recordID).parent?.recordID == last.recordID)
       }
     }
 

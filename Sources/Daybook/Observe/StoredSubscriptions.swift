@@ -187,7 +187,7 @@ extension Database {
     try await queues.read { [self] in try subscription(id) }
   }
 
-  /// Saves and deletes subscriptions in one commit, each with a result of its own.
+  /// Saves and deletes subscriptions in one commit, each with a result of its own. Of several of one ID the last is saved.
   @discardableResult
   public func modifySubscriptions(
     saving subscriptions: [Subscription], deleting ids: [Subscription.ID] = []
@@ -206,8 +206,11 @@ extension Database {
   private func modifySubscriptions(
     _ transaction: borrowing Transaction, _ subscriptions: [Subscription], _ ids: [Subscription.ID]
   ) throws(DatabaseError) -> ModifySubscriptionsResult {
+    // Each ID has one result, so only one of it is saved: of two, one might be and the other not.
+    var last: [Subscription.ID: Int] = [:]
+    for (index, subscription) in subscriptions.enumerated() { last[subscription.id] = index }
     var result = ModifySubscriptionsResult()
-    for subscription in subscriptions {
+    for (index, subscription) in subscriptions.enumerated() where last[subscription.id] == index {
       do throws(DatabaseError) {
         try transaction.save(subscription)
         result.saved[subscription.id] = .success(subscription)
@@ -216,7 +219,7 @@ extension Database {
         result.saved[subscription.id] = .failure(error)
       }
     }
-    for id in ids {
+    for id in ids where result.deleted[id] == nil {
       do throws(DatabaseError) {
         try transaction.deleteSubscription(id)
         result.deleted[id] = .success(())

@@ -482,6 +482,22 @@ struct SubscriptionTests {
     #expect(try database.subscriptions().isEmpty)
   }
 
+  @Test("of two subscriptions of one ID one was saved and both were told as refused, and of two deletions both as missing")
+  func namedTwice() throws {
+    let database = try Database.inMemory()
+    let (first, second) = (Subscription("a", to: Query("Note")), Subscription("a", to: Query("Note"), firesOn: []))
+    #expect(try database.modifySubscriptions(saving: [first, second]).errors["a"]?.code == .invalidArguments)
+    #expect(try database.subscriptions().isEmpty)
+    #expect(try database.modifySubscriptions(saving: [second, first]).errors.isEmpty)
+    #expect(try database.subscriptions() == [first])
+    #expect(try database.modifySubscriptions(saving: [], deleting: ["a", "a"]).errors.isEmpty)
+    #expect(try database.subscriptions().isEmpty)
+    // One that is saved and deleted has a result of each, and is gone.
+    let both = try database.modifySubscriptions(saving: [first], deleting: ["a"])
+    #expect(both.errors.isEmpty && both.saved.count == 1 && both.deleted.count == 1)
+    #expect(try database.subscriptions().isEmpty)
+  }
+
   @Test("a public database has subscriptions to queries only, a shared one to all of it only, a private one all of them")
   func scopes() throws {
     let folder = try TemporaryFolder()
