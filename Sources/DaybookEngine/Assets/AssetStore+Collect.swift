@@ -295,17 +295,74 @@ extension AssetStore {
   private static let longestFirstSeenLine = 160
 
   /// Writes the file. It is not synced: it may be lost. Another user's, or what is no file, stays: then nothing is written.
-  package func writeFirstSeen(_ firstSeen: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
-    guard let root = inventory.root else { return }
-    let (name, temporary) = (AssetStore.firstSeenName, AssetStore.temporaryFirstSeenPrefix + hexDigits(random()))
-    if inventory.strangers.contains(name) { return }
-    if firstSeen.seconds.isEmpty {
-      if try root.identity(of: name) != nil { try root.remove(name, ownedBy: inventory.owners) }
-      return
+  ///
+  /// Not with those that transactions have referred to since the collection began.
+  package func writeFirstSeen(_ given: FirstSeen, of inventory: Inventory) throws(DiskFailure) {
+    guard let root = inventory.root, !inventory.strangers.contains(AssetStore.firstSeenName) else { return }
+    try noting.withLock { () throws(DiskFailure) in
+      var firstSeen = given
+      for digest in state.withLock({ $0.rescued ?? [] }) { firstSeen.seconds[digest.name] = nil }
+      state.withLock { $0.noted = nil }
+      if firstSeen.seconds.isEmpty {
+        let name = AssetStore.firstSeenName
+        if try root.identity(of: name) != nil { try root.remove(name, ownedBy: inventory.owners) }
+      } else {
+        let buffer = ByteBuffer(capacity: 4096)
+        if let clocks = firstSeen.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
+        for (name, seconds) in firstSeen.seconds.sorted(by: { $0.key < $1.key }) {
+          buffer.append(utf8: "\(name) \(seconds)\n")
+        }
+        try writeFirstSeen(buffer, in: root)
+      }
+      let digests = Set(firstSeen.seconds.keys.compactMap { AssetDigest(name: $0) })
+      state.withLock { $0.noted = (digests, $0.suspensionCount) }
     }
-    let buffer = ByteBuffer(capacity: 4096)
-    if let clocks = firstSeen.clocks { buffer.append(utf8: "\(AssetStore.clocksKey) \(clocks.date) \(clocks.uptime)\n") }
-    for (name, seconds) in firstSeen.seconds.sorted(by: { $0.key < $1.key }) { buffer.append(utf8: "\(name) \(seconds)\n") }
+  }
+
+  /// Ends the wait of a content that a commit is about to refer to: else it would go right after the commit that drops it the next
+  /// time, and readers in other processes would have no grace time. If the note cannot be written it is removed, and all wait again.
+  func endWait(of digest: AssetDigest, in root: any DiskFolder) {
+    if isMutant("keep-waiting") { return }
+    noting.withLock {
+      let isKnown = state.withLock { state in
+        guard let noted = state.noted, !sharesFile, noted.suspensionCount == state.suspensionCount else { return false }
+        return !noted.digests.contains(digest)
+      }
+      if isKnown { return }
+      // Without a note nothing waits. Another user's says nothing.
+      guard let bytes = noteBytes(in: root), let owners = try? FileOwners.ofWriters(of: attributes()).orOfRoot,
+        (try? root.checkRemovable(AssetStore.firstSeenName, ownedBy: owners)) != nil
+      else { return state.withLock { $0.noted = ([], $0.suspensionCount) } }
+      let name = Array(digest.name.utf8)
+      let lines = bytes.split(separator: 0x0A)
+      let kept = lines.filter { !$0.starts(with: name) }
+      if kept.count < lines.count {
+        let buffer = ByteBuffer(capacity: max(1, bytes.count))
+        for line in kept { buffer.append(Array(line) + [0x0A]) }
+        if (try? writeFirstSeen(buffer, in: root)) == nil {
+          try? root.remove(AssetStore.firstSeenName, ownedBy: owners)
+          return
+        }
+      }
+      let digests = kept.compactMap { AssetDigest(name: String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self)) }
+      state.withLock { $0.noted = (Set(digests), $0.suspensionCount) }
+    }
+  }
+
+  /// What the note says; nil where there is none, or one that is longer than what is noted of a million assets.
+  private func noteBytes(in root: any DiskFolder) -> [UInt8]? {
+    guard let file = try? root.open(AssetStore.firstSeenName, .readContent) else { return nil }
+    defer { file.close() }
+    guard let byteCount = try? file.byteCount(), byteCount <= AssetStore.longestFirstSeenLine << 20 else { return nil }
+    let buffer = ByteBuffer(capacity: max(1, byteCount))
+    // Safe: the buffer was made for this many bytes.
+    guard let count = try? unsafe file.read(into: buffer.base, count: byteCount, at: 0) else { return nil }
+    buffer.count = count
+    return buffer.view.array
+  }
+
+  private func writeFirstSeen(_ buffer: ByteBuffer, in root: any DiskFolder) throws(DiskFailure) {
+    let (name, temporary) = (AssetStore.firstSeenName, AssetStore.temporaryFirstSeenPrefix + hexDigits(random()))
     let file = try root.create(temporary, byteCount: buffer.count, like: try attributes()?.ofBookkeeping)
     defer { file.close() }
     do throws(DiskFailure) {

@@ -136,6 +136,7 @@ extension AssetStore {
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
     let root = try disk.folder(at: directory)
     try requireTrustedOwner(root)
+    endWait(of: hold.digest, in: root)
     let folder = try root.folder(hold.digest.folder)
     try requireTrustedOwner(folder)
     let name = hold.digest.name

@@ -28,6 +28,8 @@ package final class AssetStore: Sendable {
   let state = Locked(State(), spansDiskCalls: true)
   /// Held while a directory is made: threads make each once.
   private let making = Monitor()
+  /// Held while the note is written that says since when nothing has referred to names.
+  let noting = Monitor()
   /// Other processes may write while names are held here.
   let sharesFile: Bool
   private let firstFolderNumber: UInt64?
@@ -68,6 +70,9 @@ package final class AssetStore: Sendable {
     var unsyncedNames: Set<AssetDigest> = []
     /// While a collection runs: the contents that transactions have referred to since it began.
     var rescued: Set<AssetDigest>?
+    /// The digests of which the note says since when nothing has referred to them, and `suspensionCount` at that time; nil where that
+    /// is not known.
+    var noted: (digests: Set<AssetDigest>, suspensionCount: Int)?
     /// A sync failed: what it should have made durable may never become so, even if a second sync succeeds.
     var syncFailure: DiskFailure?
   }

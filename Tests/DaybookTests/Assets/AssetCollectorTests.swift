@@ -49,6 +49,35 @@ struct AssetCollectorTests {
     try database.expectClean()
   }
 
+  @Test("a content that was named again between two collections waits the whole grace time", arguments: [false, true])
+  func namedAgain(_ isShared: Bool) throws {
+    let disk = SimulatedDisk(seed: 1)
+    let clock = TestClock()
+    func open(_ seed: UInt64) throws -> Database {
+      var options = Database.Options.simulated(seed: seed, clock: clock)
+      options.inlineAssetByteCount = 0
+      options.lock = isShared ? .perTransaction : .whileOpen
+      return try Database.open(at: "test.daybook", options: options, disk: disk)
+    }
+    let database = try open(1)
+    for number in 1...2 { try database.put("r\(number)", asset: Asset(data: AssetBench.content(number))) }
+    for number in 1...2 { try database.write { try $0.delete(Record.ID("r\(number)")) } }
+    #expect(try database.collectAssets(grace: .seconds(50)).waitingCount == 2)
+    // Another process may be the one that names it.
+    let other = isShared ? try open(2) : database
+    try other.put("again", asset: Asset(data: AssetBench.content(1)))
+    for _ in 0..<60 { _ = clock.next() }
+    try other.write { try $0.delete(Record.ID("again")) }
+    let report = try database.collectAssets(grace: .seconds(50))
+    #expect(report.waitingCount == 1 && report.removedCount == 1)
+    #expect(try database.files() == [AssetBench.digest(AssetBench.content(1))])
+    for _ in 0..<60 { _ = clock.next() }
+    #expect(try database.collectAssets(grace: .seconds(50)).removedCount == 1)
+    #expect(!disk.paths.contains("test.daybook.assets/unreferenced"))
+    if isShared { try other.close() }
+    try database.close()
+  }
+
   @Test("a snapshot keeps what it sees, however old it is; the history of records does not")
   func snapshots() throws {
     let database = try opened(SimulatedDisk(seed: 2))
