@@ -135,6 +135,9 @@ search-each-lost-body            SharedTree             each lost body behind a 
 search-budget-per-run            SharedTree             operations on zones between lost bodies give each of them a walk of its own
 follow-late-links                NewDatabaseName        a link that takes a database's name after it was looked at is followed
 collect-anywhere                 MovedFolder            a collection empties another database's folder that has this one's name
+keep-waiting                     AssetCollector         a content that was named again goes without a grace time
+find-what-the-disk-refuses       AssetTests             a check calls damaged what it may not open
+copy-without-name                CompactionTests        a compaction copies a file that has lost its name
 read-holes                       SparseFileTests        holes of a file are read, as long as it claims to be
 keep-stale-bytes                 RecoveryTests          what is torn is not zeroed
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed

@@ -31,7 +31,7 @@ extension Database {
         case .caller(let error): throw error
         case .fault(.missing(let path)): report.add("the file of an asset is missing: \(path)")
         case .fault(.changed(let path, _, _)): report.add("the file of an asset is not what its name says: \(path)")
-        case .fault(.disk(let failure)) where failure.kind == .notRegular:
+        case .fault(.disk(let failure)) where failure.kind == .notRegular || isMutant("find-what-the-disk-refuses"):
           report.add("the file of an asset cannot be read: \(failure)")
         // The disk gave no answer: that says nothing of the content.
         case .fault(.disk(let failure)): throw DatabaseError(failure)

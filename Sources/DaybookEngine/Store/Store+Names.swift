@@ -7,6 +7,15 @@ extension Store {
     if count > 1 { throw .hardLinked(path: path, count: count) }
   }
 
+  /// Throws if the name leads to another file, or to none.
+  func checkHasName() throws(StoreError) {
+    do {
+      guard try disk.identity(of: path) == file.identity else {
+        throw StoreError.refused(reason: "the database's name leads to another file")
+      }
+    } catch { throw StoreError(diskOrStore: error) }
+  }
+
   /// Whether no other name leads to the file; true when that is unknown.
   var hasOnlyName: Bool { (try? file.linkCount()).map { $0 <= 1 } ?? true }
 
