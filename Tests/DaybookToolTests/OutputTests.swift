@@ -30,6 +30,25 @@ struct OutputTests {
 
   private func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: bench.directory.path)) }
 
+  @Test("another database was replaced by a drawing of pages, and by an export with --force")
+  func otherDatabase() throws {
+    let other = bench.path("other.daybook")
+    try bench.good("put", other, "Films", "alien", "--type", "Film", "title=Alien")
+    try Plants.link(bench.path("link.csv"), to: "other.daybook")
+    let before = try Plants.traces(in: bench.directory.path)
+    for path in [other, bench.path("link.csv")] {
+      for call in calls(path) {
+        let outcome = bench.run(call)
+        #expect(
+          outcome.status == 5 && outcome.errors.contains("is a database, and is not replaced"), "\(call): \(outcome.errors)")
+      }
+    }
+    #expect(try Plants.traces(in: bench.directory.path) == before)
+    // A drawing for standard output made a file called -.
+    let drawing = try bench.good("pages", file, "-o", "-").output
+    #expect(drawing.hasPrefix("<svg") && drawing.contains("</svg>") && !drawing.contains("KEYS"))
+  }
+
   @Test("an output that is the database or a part of it, by whatever name, is refused before anything is touched")
   func database() throws {
     let content = try #require(

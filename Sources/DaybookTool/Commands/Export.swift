@@ -20,7 +20,7 @@ extension Commands {
       --force, too, where the database is damaged and the new one would be incomplete; the status is then 3.
       A file is made beside OUT and takes its name, and the place of a file that had it, when all is written; what may be
       done with it is what may be done with FILE, less what the mask and a file that it replaces forbid. A pipe or device is
-      written to; a pipe has to have its reader. A link is followed if it is yours or root's. FILE and its parts are refused.
+      written to; a pipe has to have its reader. A link is followed if it is yours or root's. Databases are refused.
       csv has a row a record: zone, name, type, parent, then a column for each key that any of the records has; owner where
       a zone is another's, and recordName in the place of name where a key is called so, as with the others. Where that
       makes a table of more than a million cells with less than one in 256 filled, nothing is written: --keys says which

@@ -49,7 +49,7 @@ extension Commands {
                   none, such as n/a, the first is told. Whole numbers beyond 2^53 beside fractions are text, too: no kind
                   of number has the digits of both. That is told.
                   Numbers with a comma are text, too, and told; with --strict those with a decimal comma are refused.
-                  Empty cells are absent, empty lines are no rows.
+                  Empty cells are absent, empty lines are no rows; true and false stay text.
                   Cells are separated by commas, in a .tsv by tabs, or as --delimiter or a first line such as sep=; says.
                   A header of one column that semicolons or tabs would split is refused, if the first row is the same;
                   --delimiter comma takes it as one column.

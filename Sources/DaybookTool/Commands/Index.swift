@@ -47,6 +47,7 @@ extension Commands {
         return true
       }
       try bar.clear()
+      if !arguments.has("--new") { try invocation.warn(ofEmptyIndexesOf: key, ofType: type, database) }
       return try invocation.listIndexes(database)
     }
   }
@@ -82,6 +83,20 @@ extension Invocation {
     }
     if found.isEmpty { throw ToolError.usage("--kinds has no kind.", advice: command.usage) }
     return found
+  }
+
+  /// An index that has nothing of the records that are there serves no query: the field has values of another kind.
+  fileprivate func warn(ofEmptyIndexesOf key: String, ofType type: String, _ database: Database) throws {
+    for index in try database.indexes()
+    where index.entryCount == 0 && UTF8Order.equal(index.recordType, type) && UTF8Order.equal(index.key, key) {
+      let content =
+        switch index.kind {
+        case .value: "value"
+        case .location: "place"
+        case .text: "text"
+        }
+      try note("daybook: the \(index.kind.rawValue) index is empty: no record of the type has a \(content) in the field.")
+    }
   }
 
   /// Drops the indexes of a field and says which there were.

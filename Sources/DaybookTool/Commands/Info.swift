@@ -8,7 +8,7 @@ extension Commands {
     details: """
       Live bytes are the header, the pages of the trees and the newest version of every record; dead bytes are older
       versions, pages that were replaced, and the frames around them. Behind the number of records stand the live bytes of
-      one on average: what its body takes in the log, and the trees that take a byte or more.
+      one on average: what its body takes in the log, and the trees that take a byte or more, once a checkpoint has them.
       blocked: something that is not Daybook's has a name which a compaction needs (FILE.compacted, FILE.compacted.new).
       Nothing but that waits for it; look at what it is, and move it away.
       in use: another process has the file open for writing. not closed: no process holds it at this moment; the last writer
@@ -78,7 +78,9 @@ private struct DatabaseFacts {
       "fileByteCount": .count(statistics.fileByteCount), "liveByteCount": .count(liveByteCount),
       "liveByteCountOfLog": .count(liveBytes.log),
       "liveByteCountsOfTrees": .array(
-        liveBytes.trees.map { ["tree": .string($0.name), "byteCount": .count($0.byteCount)] }),
+        liveBytes.trees.map {
+          ["tree": .string($0.name), "byteCount": .count(checkpoints.isEmpty ? 0 : $0.byteCount)]
+        }),
       "deadByteCount": .count(deadByteCount), "preparedByteCount": .count(preparedByteCount),
       "recordCount": .count(statistics.recordCount), "pageCount": .count(statistics.pageCount),
       "nameCount": .count(statistics.nameCount),
@@ -113,6 +115,8 @@ private struct DatabaseFacts {
   private var bytesPerRecord: String {
     let count = statistics.recordCount
     guard count > 0 else { return "" }
+    // Before the first checkpoint the trees are in memory alone.
+    if checkpoints.isEmpty { return ", \(Wording.count(liveBytes.log / count)) bytes of log each" }
     let trees = liveBytes.trees.filter { $0.byteCount >= count }.map { "\($0.name) \(Wording.count($0.byteCount / count))" }
     return ", \(Wording.count(liveByteCount / count)) bytes each: "
       + (["log \(Wording.count(liveBytes.log / count))"] + trees).joined(separator: ", ")

@@ -10,14 +10,20 @@ extension Commands {
     ],
     details: """
       A page has 4,096 bytes. FILL is the used part of all pages of a tree or level. Level 0 are the leaves.
-      OUT.svg is written as the OUT of `daybook export --force`: it replaces a file of that name.
+      OUT.svg is written as the OUT of `daybook export --force`: it replaces a file of that name, but no database. - is standard output;
+      nothing else is printed then.
       """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       let trees = try database.trees().map { TreeFacts($0) }
       if let path = invocation.arguments.value("-o") {
+        let drawing = TreeDrawing.svg(trees, title: database.path)
+        if path.isWord("-") {
+          try invocation.output.write(drawing)
+          return .done
+        }
         let file = try Output.named(path, database.outputRules())
-        try file.write(TreeDrawing.svg(trees, title: database.path))
+        try file.write(drawing)
         try file.finish()
         try invocation.note("drew \(Wording.count(trees.count, "tree")) into \(path)")
       }

@@ -115,11 +115,22 @@ extension Invocation {
     if counts { query.sort = [] } else { query.limit = min(query.limit ?? .max, Self.recordsPerPage) }
     // By zone and name: a zone after the other.
     guard isByName || namesZone else { return [query] }
-    return try selectedZones(database, snapshot).map { zone in
+    return try zonesWithRecords(of: query.recordType, database, snapshot).map { zone in
       var own = query
       own.zone = zone
       return own
     }
+  }
+
+  /// Not those without a record of the type, of which a plan would say nothing; all the same one, if there is no other.
+  private func zonesWithRecords(
+    of type: String?, _ database: Database, _ snapshot: borrowing Snapshot
+  ) throws -> [Zone.ID] {
+    let zones = try selectedZones(database, snapshot)
+    guard let type, zones.count > 1 else { return zones }
+    // What cannot be counted, because of damage, is looked at.
+    let found = zones.filter { zone in (try? database.recordCount(in: zone, ofType: type)) != 0 }
+    return found.isEmpty ? Array(zones.prefix(1)) : found
   }
 
   fileprivate func run(_ query: Query, _ database: Database) throws -> ExitStatus {

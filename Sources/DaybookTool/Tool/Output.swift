@@ -46,10 +46,24 @@ package final class Output {
 
   /// What a path of the command line names: a file that gets its name with `finish`, a pipe, a device.
   static func named(_ path: String, _ rules: OutputRules, replaces: Bool = true) throws -> Output {
-    do {
-      let place = try OutputPlace(path, rules, replaces: replaces)
-      return Output(.place(place), name: path, isTerminal: place.isTerminal)
-    } catch { throw ToolError(error) }
+    let place: OutputPlace
+    do { place = try OutputPlace(path, rules, replaces: replaces) } catch { throw ToolError(error) }
+    guard !isDatabase(path) else {
+      throw ToolError(
+        .inputOutput, "\(path) is a database, and is not replaced.",
+        advice: "Nothing was written: give another name, or remove it first.")
+    }
+    return Output(.place(place), name: path, isTerminal: place.isTerminal)
+  }
+
+  /// Whether a regular file begins as a database does.
+  private static func isDatabase(_ path: String) -> Bool {
+    let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard (try? FileManager.default.attributesOfItem(atPath: target))?[.type] as? FileAttributeType == .typeRegular,
+      let file = FileHandle(forReadingAtPath: target)
+    else { return false }
+    defer { try? file.close() }
+    return (try? file.read(upToCount: 8)) == Data("Daybook\n".utf8)
   }
 
   /// Throws when this is a stream that leads into a database or what belongs to it.
