@@ -38,4 +38,13 @@ extension Database {
     let field = try PropertyFields(of: T.self, options).field(of: property)
     try setIndex(kinds, on: field.name, ofType: T.recordType, progress: progress)
   }
+
+  /// Gives the field of a property indexes, or takes them away, off the caller's thread.
+  public func setIndex<T: RecordDecodable>(
+    _ kinds: IndexKinds, on property: PartialKeyPath<T>, options: RecordCodingOptions = .init(),
+    progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)? = nil
+  ) async throws {
+    let field = try PropertyFields(of: T.self, options).field(of: property)
+    try await setIndex(kinds, on: field.name, ofType: T.recordType, progress: progress)
+  }
 }

@@ -193,7 +193,7 @@ extension Database {
     for start in stride(from: 0, to: victims.count, by: 16) {
       let batch = victims[start..<min(start + 16, victims.count)]
       let sizes = batch.map { store.byteCount(of: $0, in: inventory.root) ?? 0 }
-      // Another file may have got the name since the look, and contents with it.
+      // Another file may have got the name since the look, and the folder with it.
       if try store.nameLeadsElsewhere() { return }
       do throws(StoreError) {
         try held.withTurn { () throws(DiskFailure) in

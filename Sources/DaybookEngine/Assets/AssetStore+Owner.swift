@@ -8,7 +8,7 @@ extension AssetStore {
     case ofAnother
     /// It is marked with our number, and for another file: one of the two is a copy.
     case ofAnotherFile
-    /// The name that the directory belongs to leads to another file than ours, or to none. Whoever has it saves contents there.
+    /// The name that the directory belongs to leads to another file than ours, or to none. That database saves its assets there.
     case nameLeadsElsewhere
   }
 

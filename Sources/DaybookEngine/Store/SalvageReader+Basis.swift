@@ -2,7 +2,7 @@
 ///
 ///     first page ── damaged ──► a checkpoint's copy of it ── none ──► what the frames say
 ///
-/// The salt stands in each frame. A file that has no checkpoint yet, as that of most small applications, can be read by that.
+/// The salt is in each frame. A file that has no checkpoint yet, as that of most small applications, can be read by that.
 extension SalvageReader {
   struct Basis {
     var salt: UInt64

@@ -223,7 +223,9 @@ struct SalvageTests {
     #expect(try self.contents(database) == contents)
   }
 
-  @Test("a small file, without a checkpoint, is read without its first page, and the error of an open sends there", arguments: [20, 4090])
+  @Test(
+    "a small file, without a checkpoint, is read without its first page, and the error of an open sends there",
+    arguments: [20, 4090])
   func noFirstPageNoCheckpoint(offset: Int) throws {
     for (isCompacted, isClosed) in [(false, true), (false, false), (true, true)] {
       let disk = SimulatedDisk(seed: 33)
