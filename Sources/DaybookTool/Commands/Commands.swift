@@ -26,7 +26,10 @@ extension Invocation {
     let database = try Database.open(at: path, options: options)
     let status = try body(database)
     let recovery = database.lastRecovery
-    if recovery.lostSequences == nil, recovery.missingByteCount == 0 { return status }
+    if recovery.lostSequences == nil, recovery.missingByteCount == 0 {
+      try noteUnfinishedWrite(of: database)
+      return status
+    }
     try output.flush()
     if recovery.missingByteCount > 0 {
       try note(
@@ -37,6 +40,14 @@ extension Invocation {
     try note(
       "daybook: \(RecoveryReport.text(of: lost)) damaged; the output above is older than the damage.")
     return .damaged
+  }
+
+  /// Says what the open has left out. After a close nothing tells it any more.
+  private func noteUnfinishedWrite(of database: Database) throws {
+    let byteCount = database.lastRecovery.discardedByteCount
+    guard byteCount > 0, !database.store.recovery.isBesideWriter else { return }
+    try output.flush()
+    try note("daybook: the last writer was cut off; \(Wording.bytes(byteCount)) of an unfinished write were left out.")
   }
 
   /// Whether something is at a path, as an open will look: below the folder, not by the path.
@@ -59,6 +70,7 @@ extension Invocation {
     options.limits.assetByteCount = .max
     let database = try waiting(for: path, options) { try Database.open(at: path, options: $0) }
     if isNew { try note("made \(path)") }
+    try noteUnfinishedWrite(of: database)
     let status = try body(database)
     try database.close()
     return status
