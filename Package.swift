@@ -55,7 +55,16 @@ let package = Package(
       swiftSettings: settings),
     // Sees what applications see, as the one above it.
     .testTarget(
-      name: "DaybookCodingTests", dependencies: ["DaybookCoding", "Daybook"], packageAccess: false, swiftSettings: settings),
+      name: "DaybookCodingTests", dependencies: ["DaybookCoding", "Daybook", "DaybookMainActorModels"], packageAccess: false,
+      swiftSettings: settings),
+    // An application's target as Xcode makes them: on the main actor, if nothing else is said.
+    .target(
+      name: "DaybookMainActorModels", dependencies: ["DaybookCoding", "Daybook"], path: "Tests/DaybookMainActorModels",
+      packageAccess: false,
+      swiftSettings: settings + [
+        .defaultIsolation(MainActor.self), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+      ]),
     // Code written for CloudKit, as it is out there: the older language mode, and only what is public.
     .testTarget(
       name: "DaybookCompatibilityTests", dependencies: ["DaybookCompatibility", "Daybook"], packageAccess: false,

@@ -14,6 +14,9 @@ import Daybook
 ///   var year: Int?
 /// }
 /// ```
+/// Values are made and read on other threads, so the protocol asks for a type that may be used there (`SendableMetatype`): in a target whose
+/// declarations are on the main actor by default the type is not, as long as its declaration names the protocol.
+///
 /// Each key of the type's `encode(to:)` becomes a field. Two keys do not: `systemFields`, and ``recordNameKey``, which stands for
 /// the name of the record.
 ///
@@ -21,7 +24,7 @@ import Daybook
 /// `encodeNil`. Where it leaves the key out instead (`if let note { … }`), the old value stays, unless the keys are listed:
 /// `enum CodingKeys: CodingKey, CaseIterable`. Then every key that is listed and not encoded loses its field; a key for decoding alone
 /// belongs into another type of keys.
-public protocol RecordEncodable: Encodable {
+public protocol RecordEncodable: Encodable, SendableMetatype {
   /// The type of the record. The default is the name of the Swift type, without what it is nested in.
   static var recordType: String { get }
 
@@ -46,7 +49,7 @@ public protocol RecordEncodable: Encodable {
 }
 
 /// A type whose values are made from records: see ``RecordDecoder``.
-public protocol RecordDecodable: Decodable {
+public protocol RecordDecodable: Decodable, SendableMetatype {
   /// The type that the record must have. The default is the name of the Swift type, without what it is nested in.
   static var recordType: String { get }
 
@@ -164,7 +167,7 @@ extension RecordEncodable where Self: Identifiable, ID: RawRepresentable, ID.Raw
 ///
 /// A predicate that names the fallback (`let unknown = Kind.unknown`, `#Predicate { $0.kind == unknown }`) finds the unknown raw values, too, if the enum is
 /// `CaseIterable`: only then it is known which these are. Otherwise it is refused.
-public protocol RecordEnum: RawRepresentable, Codable {
+public protocol RecordEnum: RawRepresentable, Codable, SendableMetatype {
   /// The case that stands for unknown raw values; nil refuses them. There is no default: a property of the type `Self` would be
   /// taken for another one, and its case would never be used.
   static var fallback: Self? { get }

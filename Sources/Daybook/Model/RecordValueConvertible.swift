@@ -19,7 +19,7 @@
 /// }
 /// ```
 /// An enum with raw values only has to declare the conformance: its raw value is stored.
-public protocol RecordValueConvertible {
+public protocol RecordValueConvertible: SendableMetatype {
   /// The value to store.
   var recordValue: Record.Value { get }
 
