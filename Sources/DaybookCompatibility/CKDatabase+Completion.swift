@@ -14,13 +14,13 @@
     @preconcurrency
     public func save(
       _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
-    ) { answer(completionHandler) { [self] in try save(record) } }
+    ) { answer(completionHandler, writing: true) { [self] in try save(record) } }
 
     /// Deletes a record.
     @preconcurrency
     public func delete(
       withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
-    ) { answer(completionHandler) { [self] in try delete(recordID) } }
+    ) { answer(completionHandler, writing: true) { [self] in try delete(recordID) } }
 
     /// The first records that a query finds.
     @preconcurrency
@@ -87,7 +87,7 @@
           >
         ) -> Void
     ) {
-      answer(with: completionHandler) { [self] in
+      answer(with: completionHandler, writing: true) { [self] in
         try modificationResults(saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically)
       }
     }
@@ -108,7 +108,11 @@
     @preconcurrency
     public func save(
       _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
-    ) { answer(completionHandler) { [self] in try modifyZones(saving: [zone], deleting: []).saves[0].result.get() } }
+    ) {
+      answer(completionHandler, writing: true) { [self] in
+        try modifyZones(saving: [zone], deleting: []).saves[0].result.get()
+      }
+    }
 
     /// Deletes a zone with all its records.
     @preconcurrency
@@ -116,7 +120,7 @@
       withRecordZoneID zoneID: CKRecordZone.ID,
       completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
     ) {
-      answer(completionHandler) { [self] in
+      answer(completionHandler, writing: true) { [self] in
         try modifyZones(saving: [], deleting: [zoneID]).deletes[0].result.get()
         return zoneID
       }

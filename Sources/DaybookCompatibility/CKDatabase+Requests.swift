@@ -110,6 +110,7 @@
       saving records: [CKRecord], deleting ids: [CKRecord.ID], policy: SavePolicy, atomically: Bool
     ) throws(DatabaseError) -> Modification {
       let database = try daybookDatabase()
+      try checkNames(records.map(\.recordID), ids)
       let states = records.map(\.content)
       var refused: [Int: DatabaseError] = [:]
       var sound: [(index: Int, record: Record)] = []
@@ -156,6 +157,21 @@
         deletes: ids.indices.map { (ids[$0], idAnswers[$0] ?? .failure(missing)) })
     }
 
+    /// As the database does: of two records of one name one may be refused here, and never come to it.
+    private func checkNames(_ records: [CKRecord.ID], _ ids: [CKRecord.ID]) throws(DatabaseError) {
+      var known: Set<CKRecord.ID> = []
+      for id in records where !known.insert(id).inserted {
+        throw DatabaseError(
+          .invalidArguments, "You can't save the same record twice.",
+          facts: .init(zone: try? id.zoneID.daybookID, name: id.recordName))
+      }
+      for id in ids where !known.insert(id).inserted {
+        throw DatabaseError(
+          .invalidArguments, "A record is named twice in one request.",
+          facts: .init(zone: try? id.zoneID.daybookID, name: id.recordName))
+      }
+    }
+
     func save(_ record: CKRecord) throws -> CKRecord {
       let done = try modify(saving: [record], deleting: [], policy: .ifServerRecordUnchanged, atomically: false)
       return try done.saves[0].result.get()
@@ -188,10 +204,15 @@
     func zones(
       _ ids: [CKRecordZone.ID]
     ) throws(DatabaseError) -> [(id: CKRecordZone.ID, result: Result<CKRecordZone, any Error>)] {
+      let database = try daybookDatabase()
       let all = try allZones()
       return ids.map { id in
         if let zone = all.first(where: { $0.zoneID == id }) { return (id, .success(zone)) }
-        let error = DatabaseError(.zoneNotFound, facts: .init(name: id.zoneName))
+        var error = DatabaseError(.zoneNotFound, facts: .init(name: id.zoneName))
+        // One that the user deleted must not be made again: the database knows which those are.
+        if let zone = try? id.daybookID {
+          do throws(DatabaseError) { _ = try database.recordCount(in: zone) } catch let reason { error = reason }
+        }
         return (id, .failure(CKError(error)))
       }
     }

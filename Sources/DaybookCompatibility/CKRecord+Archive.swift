@@ -137,11 +137,12 @@
         var values: [String: Record.Value] = [:]
         var refused: [String] = []
         // What was refused has no value, and a changed key without a value is a removal to who reads the archive.
-        for key in Set(keys(isEncrypted: isEncrypted)).union(changed).sorted() {
-          switch archivable(FieldSlot(key, isEncrypted: isEncrypted)) {
-          case .value(let value): values[key] = value
-          case .file where !isEncrypted: archive.files.append(key)
-          case .file, .refused: refused.append(key)
+        for slot in slots(isEncrypted: isEncrypted) {
+          switch archivable(slot) {
+          // A key that is none is refused whatever is under it.
+          case .value(let value) where slot.key.utf8.allSatisfy { $0 < 0x80 }: values[slot.key] = value
+          case .file where !isEncrypted: archive.files.append(slot.key)
+          case .value, .file, .refused: refused.append(slot.key)
           // Removed; or a stored value that cannot be read here, which no save changes.
           case .nothing: continue
           }
@@ -181,24 +182,29 @@
 
     /// A record with values that are as saved, and changes of them.
     init?(_ base: Result<Record, DatabaseError>, _ archive: RecordArchive.Values) {
-      let changed = Set(archive.changed)
-      let changedEncrypted = Set(archive.changedEncrypted)
+      func slots(_ keys: [String]) -> Set<FieldSlot> { Set(keys.map { FieldSlot($0) }) }
+      func bySlot(_ values: [String: Record.Value]) -> [FieldSlot: Record.Value] {
+        Dictionary(values.map { (FieldSlot($0.key), $0.value) }) { first, _ in first }
+      }
+      let (changed, changedEncrypted) = (slots(archive.changed), slots(archive.changedEncrypted))
+      let (values, encryptedValues) = (bySlot(archive.values), bySlot(archive.encryptedValues))
       var base = base
       if case .success(let record) = base, let metadata = record.metadata {
         // Only a record that was saved has values that are no changes.
         base = Result { () throws(DatabaseError) in
           try Record(
             type: record.type, id: record.id, metadata: metadata,
-            values: archive.values.filter { !changed.contains($0.key) },
-            encryptedValues: archive.encryptedValues.filter { !changedEncrypted.contains($0.key) }, parent: record.parent)
+            values: archive.values.filter { !changed.contains(FieldSlot($0.key)) },
+            encryptedValues: archive.encryptedValues.filter { !changedEncrypted.contains(FieldSlot($0.key)) },
+            parent: record.parent)
         }
       }
       self.init(base)
       for key in archive.changed {
-        put(archive.values[key].map { .value($0) } ?? .removed, FieldSlot(key))
+        put(values[FieldSlot(key)].map { .value($0) } ?? .removed, FieldSlot(key))
       }
       for key in archive.changedEncrypted {
-        put(archive.encryptedValues[key].map { .value($0) } ?? .removed, FieldSlot(key, isEncrypted: true))
+        put(encryptedValues[FieldSlot(key)].map { .value($0) } ?? .removed, FieldSlot(key, isEncrypted: true))
       }
       for key in archive.files {
         let error = DatabaseError(

@@ -72,6 +72,8 @@
       self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
+    override var isWriting: Bool { true }
+
     override func perform(_ database: CKDatabase) throws {
       let settings = settings.withLock { $0 }
       let done = try database.changeSubscriptions(

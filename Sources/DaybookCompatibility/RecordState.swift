@@ -69,18 +69,36 @@
       return slot.isEncrypted ? known?.encryptedValues[slot.key] : known?[slot.key]
     }
 
-    func keys(isEncrypted: Bool) -> [String] {
-      var keys = Set((isEncrypted ? known?.encryptedValues.keys : known?.keys) ?? [])
-      for (slot, edit) in edits where slot.isEncrypted == isEncrypted {
-        if edit.content.object == nil { keys.remove(slot.key) } else { keys.insert(slot.key) }
-      }
-      return keys.sorted()
+    // Sets and orders of slots, and none of texts: to hash or compare these, Swift sorts the marks of a letter, in the square of their
+    // number, and a key may be any text.
+
+    func keys(isEncrypted: Bool) -> [String] { present(isEncrypted).map(\.key).sorted(by: Self.isBefore) }
+
+    func changedKeys(isEncrypted: Bool) -> [String] { changed(isEncrypted).map(\.key).sorted(by: Self.isBefore) }
+
+    /// The slots of all keys that have a value or were changed, in order.
+    func slots(isEncrypted: Bool) -> [FieldSlot] {
+      present(isEncrypted).union(changed(isEncrypted)).sorted { Self.isBefore($0.key, $1.key) }
     }
 
-    func changedKeys(isEncrypted: Bool) -> [String] {
-      var keys = (isEncrypted ? known?.encryptedValues.changedKeys : known?.changedKeys) ?? []
-      for slot in edits.keys where slot.isEncrypted == isEncrypted { keys.insert(slot.key) }
-      return keys.sorted()
+    private func present(_ isEncrypted: Bool) -> Set<FieldSlot> {
+      let stored = (isEncrypted ? known?.encryptedValues.keys : known?.keys) ?? []
+      var slots = Set(stored.map { FieldSlot($0, isEncrypted: isEncrypted) })
+      for (slot, edit) in edits where slot.isEncrypted == isEncrypted {
+        if edit.content.object == nil { slots.remove(slot) } else { slots.insert(slot) }
+      }
+      return slots
+    }
+
+    private func changed(_ isEncrypted: Bool) -> Set<FieldSlot> {
+      let stored = (isEncrypted ? known?.encryptedValues.changedKeys : known?.changedKeys) ?? []
+      var slots = Set(stored.map { FieldSlot($0, isEncrypted: isEncrypted) })
+      for slot in edits.keys where slot.isEncrypted == isEncrypted { slots.insert(slot) }
+      return slots
+    }
+
+    private static func isBefore(_ first: String, _ second: String) -> Bool {
+      first.utf8.lexicographicallyPrecedes(second.utf8)
     }
 
     var parent: CKRecord.Reference? {
@@ -99,7 +117,7 @@
     func record() throws(DatabaseError) -> Record {
       var record = try base.get()
       // In the order of keys, so that of several refused ones always the same is told.
-      for (slot, edit) in edits.sorted(by: { $0.key.key < $1.key.key }) {
+      for (slot, edit) in edits.sorted(by: { Self.isBefore($0.key.key, $1.key.key) }) {
         do throws(DatabaseError) {
           guard let value = try edit.content.daybookValue else {
             // By the subscripts: a key that no record has can be set by mistake and taken back.

@@ -197,6 +197,26 @@
       }
     }
 
+    @Test("a zone that the user deleted was told as one that was never made, and made again")
+    func purged() async throws {
+      let plain = try Database.inMemory()
+      let database = CKDatabase(plain)
+      let zone = CKRecordZone(zoneName: "Purged")
+      try await database.save(zone)
+      try await plain.write { transaction in try transaction.deleteZone(Zone.ID("Purged"), reason: .purged) }
+      let missing = CKRecordZone.ID(zoneName: "Missing"), none = CKRecordZone.ID(zoneName: "")
+      let found = try await database.recordZones(for: [zone.zoneID, missing, none, .default])
+      #expect((found[zone.zoneID]?.failure as? CKError)?.code == .userDeletedZone)
+      #expect((found[missing]?.failure as? CKError)?.code == .zoneNotFound)
+      #expect((found[none]?.failure as? CKError)?.code == .zoneNotFound)
+      #expect(try found[.default]?.get().zoneID == .default)
+      let fetch = CKFetchRecordZonesOperation(recordZoneIDs: [zone.zoneID])
+      let ends = Collected<CKError?>()
+      fetch.fetchRecordZonesCompletionBlock = { _, error in ends.append(error as? CKError) }
+      await fetch.ended { database.add(fetch) }
+      #expect((ends.values.first??.partialErrorsByItemID?[zone.zoneID] as? CKError)?.code == .userDeletedZone)
+    }
+
     @Test("save policies: unchanged, changed keys, all keys")
     func policies() async throws {
       try await Scratch.container { container in
@@ -262,6 +282,22 @@
             Issue.record("it was accepted")
           } catch CKError.invalidArguments {
           }
+        }
+      }
+    }
+
+    @Test("of two records of one name of which one was refused the other was saved, and told as refused with it")
+    func twiceRefused() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let bad = CKRecord(recordType: "Note")
+        bad["count"] = UInt64.max
+        let good = CKRecord(recordType: "Note", recordID: bad.recordID)
+        for (saved, deleted) in [([bad, good], []), ([good, bad], []), ([bad], [bad.recordID])] {
+          await #expect(throws: CKError.self) {
+            _ = try await database.modifyRecords(saving: saved, deleting: deleted, atomically: false)
+          }
+          await #expect(throws: CKError.self) { try await database.record(for: bad.recordID) }
         }
       }
     }
@@ -370,6 +406,45 @@
           }
         }
       }
+    }
+
+    @Test("fetches waited for a transaction as soon as some saves waited for it: they had no thread", arguments: [1, 50])
+    func readsBesideWaitingSaves(_ count: Int) async throws {
+      let plain = try Database.inMemory()
+      let database = CKDatabase(plain)
+      let record = CKRecord(recordType: "Note")
+      try await database.save(record)
+      let go = DispatchSemaphore(value: 0), hasBegun = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        // Ends by itself, so that a failure does not hang.
+        try? plain.write { (_: borrowing Transaction) in
+          hasBegun.signal()
+          _ = go.wait(timeout: .now() + 20)
+        }
+      }
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        Thread.detachNewThread {
+          hasBegun.wait()
+          continuation.resume()
+        }
+      }
+      let saved = Collected<CKRecord>()
+      for number in 0..<count {
+        if number % 2 == 0 {
+          database.save(CKRecord(recordType: "Note")) { record, _ in if let record { saved.append(record) } }
+        } else {
+          let operation = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Note")])
+          operation.perRecordSaveBlock = { _, result in if let record = try? result.get() { saved.append(record) } }
+          database.add(operation)
+        }
+      }
+      for _ in 0..<10 { #expect(try await database.record(for: record.recordID) !== record) }
+      let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
+      await fetch.ended { database.add(fetch) }
+      // None of them has waited for the transaction, which still goes on.
+      #expect(saved.values.isEmpty)
+      go.signal()
+      while saved.values.count < count { try await Task.sleep(for: .milliseconds(5)) }
     }
 
     @Test("an operation without a database, on a queue of its own, says so")

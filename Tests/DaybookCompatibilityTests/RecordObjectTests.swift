@@ -224,6 +224,22 @@
       #expect(try String(contentsOf: #require((record["file"] as? CKAsset)?.fileURL), encoding: .utf8) == "small")
     }
 
+    @Test("keys of many marks took the square of their number wherever a record tells its keys", .timeLimit(.minutes(1)))
+    func keysOfMarks() throws {
+      let marks = String(repeating: "\u{301}\u{316}", count: 100_000)
+      let record = CKRecord(recordType: "Note")
+      let keys = ["a", "b", "c"].map { "k\(marks)\($0)" }
+      for key in keys { record[key] = 1 }
+      #expect(record.allKeys().elementsEqual(keys) { $0.utf8.elementsEqual($1.utf8) })
+      #expect(record.changedKeys().count == 3 && record.map(\.0).count == 3 && record.allTokens().isEmpty)
+      let archive = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+      let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: archive))
+      #expect(back.changedKeys().count == 3)
+      #expect(throws: DatabaseError.self) { try back.daybookRecord() }
+      for key in keys { back[key] = nil }
+      #expect(throws: Never.self) { try back.daybookRecord() }
+    }
+
     @Test("C4: system fields go through NSKeyedArchiver, and make a record that is saved as a change")
     func systemFields() async throws {
       try await Scratch.container { container in

@@ -108,7 +108,7 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
       found[lookup] = all.first { identity in
         switch lookup {
         case .emailAddress(let address): identity.emailAddress.map { Self.isSame($0, address) } ?? false
-        case .phoneNumber(let number): identity.phoneNumber.map(Self.digits) == Self.digits(number)
+        case .phoneNumber(let number): identity.phoneNumber.map { Self.isSameNumber($0, number) } ?? false
         case .userRecordName(let name): UTF8Order.equal(identity.userRecordName, name)
         }
       }
@@ -123,7 +123,19 @@ public struct FileIdentityDiscovery: IdentityDiscovery {
     first.utf8.count <= longestAddress && second.utf8.count <= longestAddress && first.lowercased() == second.lowercased()
   }
 
+  /// What has no digits is no number, and the same as none.
+  private static func isSameNumber(_ first: String, _ second: String) -> Bool {
+    let (first, second) = (digits(first), digits(second))
+    return first == second && first.contains { $0 != UInt8(ascii: "+") }
+  }
+
+  /// The digits, after a plus sign if one comes before them.
   private static func digits(_ number: String) -> [UInt8] {
-    number.utf8.filter { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") || $0 == UInt8(ascii: "+") }
+    var found: [UInt8] = []
+    for byte in number.utf8 {
+      let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+      if isDigit || byte == UInt8(ascii: "+") && found.isEmpty { found.append(byte) }
+    }
+    return found
   }
 }

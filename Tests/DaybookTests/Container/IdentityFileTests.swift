@@ -39,4 +39,19 @@ struct IdentityFileTests {
     try Data().write(to: URL(filePath: folder.file("empty.json")))
     #expect(await code(folder.file("empty.json")) == .invalidArguments)
   }
+
+  @Test("a number without digits found whoever has none, and a plus sign counted anywhere")
+  func numbers() async throws {
+    let folder = try TemporaryFolder()
+    let people = [
+      UserIdentity(userRecordName: "none", phoneNumber: "unknown"),
+      UserIdentity(userRecordName: "some", phoneNumber: "+44 20 (0)12+34"),
+      UserIdentity(userRecordName: "national", phoneNumber: "44 20 01234"),
+    ]
+    try JSONEncoder().encode(people).write(to: URL(filePath: folder.file("list")))
+    let directory = FileIdentityDiscovery(fileURL: URL(filePath: folder.file("list")))
+    let lookups: [UserLookup] = ["", "?", "+", "unknown", "+44 20 01234", "442001234", "44+2001234"].map { .phoneNumber($0) }
+    let found = try await directory.identities(for: lookups)
+    #expect(found.mapValues(\.userRecordName) == [lookups[4]: "some", lookups[5]: "national", lookups[6]: "national"])
+  }
 }
