@@ -138,6 +138,7 @@ collect-anywhere                 MovedFolder            a collection empties ano
 keep-waiting                     AssetCollector         a content that was named again goes without a grace time
 find-what-the-disk-refuses       AssetTests             a check calls damaged what it may not open
 copy-without-name                CompactionTests        a compaction copies a file that has lost its name
+open-half-of-two-files           NewDatabaseName        an open beside a restore says that the work was stopped
 read-holes                       SparseFileTests        holes of a file are read, as long as it claims to be
 keep-stale-bytes                 RecoveryTests          what is torn is not zeroed
 keep-failed-write                StoreFailureTests      what a failed write left is not zeroed

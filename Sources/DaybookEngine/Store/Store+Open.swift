@@ -64,6 +64,21 @@ extension Store {
     _ path: String, as name: String, _ made: (any DiskFile)?, _ born: (any DiskFile)?, _ known: FileHeader?, _ start: UInt64?,
     disk: any Disk, options: StoreOptions, applier: any Applier
   ) throws(StoreError) -> Store {
+    while true {
+      do throws(StoreError) {
+        return try openNamedFile(path, as: name, made, born, known, start, disk: disk, options: options, applier: applier)
+      } catch {
+        guard case .moved(.otherFile) = error else { throw error }
+      }
+    }
+  }
+
+  /// - Throws: `.moved(.otherFile)` when a file of the same database has taken the name meanwhile, a backup for instance: then that is
+  ///   to be opened.
+  private static func openNamedFile(
+    _ path: String, as name: String, _ made: (any DiskFile)?, _ born: (any DiskFile)?, _ known: FileHeader?, _ start: UInt64?,
+    disk: any Disk, options: StoreOptions, applier: any Applier
+  ) throws(StoreError) -> Store {
     let (file, claim) = try lockForWriting(path, made, start, disk: disk, options: options)
     var background: (any DiskFile)?
     do throws(StoreError) {
@@ -72,7 +87,12 @@ extension Store {
       let opened = try openFile(path, made, disk: disk)
       background = opened
       // The name may lead elsewhere by now, and pages of this file would be written there.
-      guard opened.identity == file.identity else { throw .refused(reason: "the database's name leads to another file") }
+      guard opened.identity == file.identity else {
+        if made == nil, !isMutant("open-half-of-two-files"), try readHeader(opened, options).isOfSameDatabase(as: header) {
+          throw .moved(.otherFile)
+        }
+        throw .refused(reason: "the database's name leads to another file")
+      }
       let log = try log(of: file, header, options)
       var plan = try onDisk { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }
       plan.compare(with: header, fileEnd: log.end)

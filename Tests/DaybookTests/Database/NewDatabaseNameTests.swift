@@ -60,6 +60,33 @@ struct NewDatabaseNameTests {
     if !isLink { #expect(try Data(contentsOf: URL(filePath: path)) == content) }
   }
 
+  @Test("a backup that is put over a database while it is opened is opened itself")
+  func restoredWhileOpening() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let path = try SystemDisk().resolve(folder.file("a"))
+    for count in 0..<4 {
+      try? FileManager.default.removeItem(atPath: path)
+      let database = try Database.open(at: path, options: Self.options)
+      try database.put("first")
+      try database.backup(to: path + "-copy")
+      try database.put("second")
+      try database.close()
+      let disk = HookedDisk()
+      before(path, disk, skipping: count) {
+        try? FileManager.default.removeItem(atPath: path)
+        try? FileManager.default.moveItem(atPath: path + "-copy", toPath: path)
+      }
+      let opened = try Database.open(at: path, options: Self.options, disk: disk)
+      disk.before(nil)
+      let isRestored = !FileManager.default.fileExists(atPath: path + "-copy")
+      #expect(try opened.recordCount(in: .default) == (isRestored ? 1 : 2), "call \(count)")
+      try opened.put("third")
+      try opened.close()
+      try? FileManager.default.removeItem(atPath: path + "-copy")
+    }
+  }
+
   @Test("a link that takes the name of a database while it is opened is not followed", arguments: [false, true])
   func swappedBeforeOpening(isReadOnly: Bool) throws {
     let folder = try TemporaryFolder()
