@@ -111,8 +111,8 @@ package struct CrashState: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What a database shows: records, their values, and a feed from the beginning that names each once.
-  static func read(_ database: Database) throws -> (sequence: Int, state: CrashState) {
-    try read(try database.snapshot())
+  static func read(_ database: Database, withAssets: Bool = true) throws -> (sequence: Int, state: CrashState) {
+    try read(try database.snapshot(), withAssets: withAssets)
   }
 
   /// - Parameters:

@@ -18,6 +18,7 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
   case hold, look
   /// Follows feeds with tokens; asks for several records in one call; reads the history of a record.
   case follow(limit: Int), lookUp(zone: Int, count: Int), lookBack(zone: Int, record: Int)
+  case peek, salvage, numbers, prepare(content: Int), savePrepared(zone: Int, record: Int)
   case suspend, resume
   case close
   /// The process ends at its n-th call from here.
@@ -46,6 +47,11 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
     case .follow(let limit): "follow the feeds in pages of \(limit)"
     case .lookUp(let zone, let count): "look up \(count) records of z\(zone)"
     case .lookBack(let zone, let record): "read the history of z\(zone)/r\(record)"
+    case .peek: "open the file a second time, to read"
+    case .salvage: "salvage"
+    case .numbers: "statistics"
+    case .prepare(let content): "prepare content \(content)"
+    case .savePrepared(let zone, let record): "save what was prepared as z\(zone)/r\(record)"
     case .suspend: "suspend"
     case .resume: "resume"
     case .close: "close"
@@ -58,6 +64,7 @@ package enum ProcessAction: Sendable, Hashable, CustomStringConvertible {
   /// Whether a reading process may do it.
   var isForReaders: Bool {
     switch self {
+    case .peek, .salvage, .numbers: true
     case .refresh, .read, .hold, .look, .follow, .lookUp, .lookBack, .suspend, .resume, .close, .dieSoon, .limit: true
     case .fail(let fault): fault.operation != .sync
     default: false

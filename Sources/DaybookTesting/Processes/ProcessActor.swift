@@ -16,9 +16,11 @@ final class ProcessActor: @unchecked Sendable {
   let script: [ProcessStep]
   unowned let run: ProcessRun
   /// The disk of the present step: other threads may close the database and open it again in the meantime.
-  private var disk: ProcessDisk
+  private(set) var disk: ProcessDisk
   private var open: ProcessOpen?
   private var held: HeldSnapshot?
+  /// A content that was prepared, which a later step saves in the same open.
+  var prepared: (asset: Asset, content: Int, open: ProcessOpen)?
   /// What the application keeps of the database, also where its process dies.
   var mirror = ProcessMirror()
 
@@ -41,7 +43,7 @@ final class ProcessActor: @unchecked Sendable {
     disk = process.disk
   }
 
-  private var member: ProcessSettings.Member { process.member }
+  var member: ProcessSettings.Member { process.member }
   var history: ProcessHistory { run.history }
 
   /// The whole script, on the actor's thread.
@@ -75,6 +77,7 @@ final class ProcessActor: @unchecked Sendable {
   func leave() {
     process.leave(disk)
     held = nil
+    prepared = nil
     open = nil
   }
 
@@ -98,6 +101,7 @@ final class ProcessActor: @unchecked Sendable {
     self.open = open
     disk = open.disk
     if held?.open !== open { held = nil }
+    if prepared?.open !== open { prepared = nil }
     let database = open.database
     switch action {
     case .commit(let operation): try commit(operation, open)
@@ -125,6 +129,11 @@ final class ProcessActor: @unchecked Sendable {
     case .follow(let limit): try follow(open, limit: limit)
     case .lookUp(let zone, let count): try lookUp(open, zone: "z\(zone)", count)
     case .lookBack(let zone, let record): try lookBack(open, zone: "z\(zone)", record: "r\(record)")
+    case .peek: try peek()
+    case .salvage: try salvage()
+    case .numbers: _ = try database.statistics()
+    case .prepare(let content): try prepare(content, open)
+    case .savePrepared(let zone, let record): try savePrepared(in: "z\(zone)", as: "r\(record)", open)
     case .suspend:
       let seen = open.seen
       try database.suspend()
@@ -260,7 +269,7 @@ final class ProcessActor: @unchecked Sendable {
   }
 
   /// One transaction on top of what it finds. The closure changes the model and the database in the same way.
-  private func write(
+  func write(
     _ open: ProcessOpen, _ change: (inout CrashState, Int, borrowing Transaction) throws -> Void
   ) throws {
     var attempted: Int?
@@ -372,6 +381,7 @@ final class ProcessActor: @unchecked Sendable {
     do {
       do { try lookAgain() } catch let error as DatabaseError where error.code == .snapshotTooOld {}
       held = nil
+      prepared = nil
       try process.look(open)
     } catch let error as DatabaseError where error.code == .corrupted && mayLackPages && member.durability == .relaxed {
       // The sync of a transaction that was rolled back may have failed: no call has told of it.

@@ -10,18 +10,40 @@ package struct ProcessStep: Sendable, Hashable, CustomStringConvertible {
   package init(number: Int, action: ProcessAction) { (self.number, self.action) = (number, action) }
 }
 
+/// Steps that only some runs have.
+enum ExtraSteps {
+  /// Feeds with their tokens, histories, several records in one call.
+  case following
+  /// A second open to read, a salvage beside the writer, assets that are prepared now and saved later.
+  case visiting
+
+  /// Not drawn: what the seeds of findings draw stays the same.
+  static func of(_ seed: UInt64) -> ExtraSteps? {
+    switch seed % 6 {
+    case 0, 2: .following
+    case 4: .visiting
+    default: nil
+    }
+  }
+}
+
 extension ProcessStep {
   /// - Parameters:
   ///   - isTroubled: whether processes die, fail and come back much more often than usual.
-  ///   - follows: whether some steps follow feeds and histories.
+  ///   - extra: what some of the steps are.
   static func random(
-    _ number: Int, _ role: ProcessSettings.Role, isTroubled: Bool, follows: Bool, _ generator: inout SeededGenerator
+    _ number: Int, _ role: ProcessSettings.Role, isTroubled: Bool, extra: ExtraSteps?, _ generator: inout SeededGenerator
   ) -> ProcessStep {
     while true {
       let isTrouble = isTroubled && Int.random(in: 0..<5, using: &generator) < 2
-      let isFollowing = follows && !isTrouble && Int.random(in: 0..<5, using: &generator) == 0
+      let isExtra = extra != nil && !isTrouble && Int.random(in: 0..<5, using: &generator) == 0
       let action: ProcessAction =
-        isTrouble ? .randomTrouble(&generator) : isFollowing ? .randomFollowing(&generator) : .random(&generator)
+        switch (isTrouble, isExtra, extra) {
+        case (true, _, _): .randomTrouble(&generator)
+        case (_, true, .following?): .randomFollowing(&generator)
+        case (_, true, .visiting?): .randomVisiting(&generator)
+        default: .random(&generator)
+        }
       if role != .follower || action.isForReaders { return ProcessStep(number: number, action: action) }
     }
   }
@@ -34,6 +56,17 @@ extension ProcessAction {
     case 0..<4: .follow(limit: number(1..<6))
     case 4..<6: .lookUp(zone: number(0..<2), count: number(1..<6))
     default: .lookBack(zone: number(0..<2), record: number(0..<5))
+    }
+  }
+
+  fileprivate static func randomVisiting(_ generator: inout SeededGenerator) -> ProcessAction {
+    func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+    return switch number(0..<16) {
+    case 0..<5: .peek
+    case 5: .salvage
+    case 6: .numbers
+    case 7..<11: .prepare(content: number(0..<3))
+    default: .savePrepared(zone: number(0..<2), record: number(0..<5))
     }
   }
 

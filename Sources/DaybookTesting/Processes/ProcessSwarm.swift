@@ -29,10 +29,10 @@ package final class ProcessSwarm {
     var generator = SeededGenerator(seed: seed)
     var settings = ProcessSettings.random(seed: seed, &generator)
     let isTroubled = Bool.random(using: &generator)
-    let follows = follows(seed)
+    let extra = ExtraSteps.of(seed)
     var scripts = settings.members.map { member in
       (1...Int.random(in: 3..<16, using: &generator)).map {
-        ProcessStep.random($0, member.role, isTroubled: isTroubled, follows: follows, &generator)
+        ProcessStep.random($0, member.role, isTroubled: isTroubled, extra: extra, &generator)
       }
     }
     // The writer's background work runs on a thread beside its commits; `ThreadDraw` has more threads.
@@ -40,7 +40,7 @@ package final class ProcessSwarm {
       settings.homes.append(0)
       scripts.append(
         ThreadDraw.script(
-          .background, settings.members[0].role, length: 2..<8, freeOneIn: 12, isTroubled: false, follows: false, &generator))
+          .background, settings.members[0].role, length: 2..<8, freeOneIn: 12, isTroubled: false, extra: nil, &generator))
     }
     let oneIn = [2, 4, 10, 30, 100].randomElement(using: &generator) ?? 10
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
@@ -54,9 +54,6 @@ package final class ProcessSwarm {
     run.play()
     return (run.scheduler.handOvers, run.disk.fingerprint, run.finding)
   }
-
-  /// Whether feeds are followed in the run of a seed. Not drawn: what the seeds of findings draw stays the same.
-  static func follows(_ seed: UInt64) -> Bool { seed % 6 == 0 || seed % 6 == 2 }
 
   /// One run: the same seed is the same run, the same crashes and the same finding.
   package func run(seed: UInt64, isShrunk: Bool = true) -> ProcessFinding? {

@@ -40,7 +40,7 @@ enum ThreadDraw {
     let scripts = jobs.map { (home, job) in
       script(
         job, members[home].role, length: 2..<10, freeOneIn: isTroubled ? 3 : 12, isTroubled: isTroubled,
-        follows: ProcessSwarm.follows(seed), &generator)
+        extra: .of(seed), &generator)
     }
     let oneIn = [2, 3, 6, 15, 50].randomElement(using: &generator) ?? 6
     return (settings, scripts, .random(seed: generator.next(), oneIn: oneIn))
@@ -48,13 +48,13 @@ enum ThreadDraw {
 
   /// - Parameter freeOneIn: one step in so many does not belong to the job.
   static func script(
-    _ job: Job, _ role: ProcessSettings.Role, length: Range<Int>, freeOneIn: Int, isTroubled: Bool, follows: Bool,
+    _ job: Job, _ role: ProcessSettings.Role, length: Range<Int>, freeOneIn: Int, isTroubled: Bool, extra: ExtraSteps?,
     _ generator: inout SeededGenerator
   ) -> [ProcessStep] {
     (1...Int.random(in: length, using: &generator)).map { number in
       let isFree = Int.random(in: 0..<freeOneIn, using: &generator) == 0
       while true {
-        let step = ProcessStep.random(number, role, isTroubled: isTroubled && isFree, follows: follows && isFree, &generator)
+        let step = ProcessStep.random(number, role, isTroubled: isTroubled && isFree, extra: isFree ? extra : nil, &generator)
         if isFree || job.isPart(step.action) { return step }
       }
     }
