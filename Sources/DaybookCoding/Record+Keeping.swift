@@ -13,12 +13,18 @@ extension RecordEncoder {
     of type: T.Type, encodedAs encoded: Record, keeping stored: Record, where unchanged: Record
   ) throws -> Record {
     if unchanged.hasSameChanges(as: stored) { return encoded }
+    // A type may decode other than it encodes, trim a text for instance, or encode the time: what is compared has been read once, too,
+    // and keys that are other ones each time say nothing.
+    guard let read = try? RecordDecoder(options: options).decode(type, from: encoded),
+      let first = try? encode(read, onto: stored),
+      let second = try? encode(read, onto: stored)
+    else { return encoded }
     for keepsForm in unchanged.hasSameForm(as: encoded, of: stored) ? [true, false] : [false] {
       let kept = try encoded.keeping(stored, where: unchanged, keepsForm: keepsForm)
       guard let value = try? RecordDecoder(options: options).decode(type, from: kept),
         let again = try? encode(value, onto: stored)
       else { continue }
-      if again.hasSameChanges(as: encoded) { return kept }
+      if again.hasSameChanges(as: first, besides: second) { return kept }
     }
     return encoded
   }
@@ -51,11 +57,15 @@ extension Record {
   }
 
   /// Whether two records that were made from one have the same changes.
-  fileprivate func hasSameChanges(as other: Record) -> Bool {
-    let (keys, encrypted) = (changedKeys, encryptedValues.changedKeys)
-    return parent == other.parent && keys == other.changedKeys && encrypted == other.encryptedValues.changedKeys
-      && keys.allSatisfy { Self.isSame(self[$0], other[$0]) }
-      && encrypted.allSatisfy { Self.isSame(encryptedValues[$0], other.encryptedValues[$0]) }
+  /// - Parameter second: another making of the other record: keys in which the two differ are not compared.
+  fileprivate func hasSameChanges(as other: Record, besides second: Record? = nil) -> Bool {
+    func isSame(_ own: Value?, _ other: Value?, _ again: @autoclosure () -> Value?) -> Bool {
+      Self.isSame(own, other) || second != nil && !Self.isSame(other, again())
+    }
+    let keys = changedKeys.union(other.changedKeys)
+    let encrypted = encryptedValues.changedKeys.union(other.encryptedValues.changedKeys)
+    return parent == other.parent && keys.allSatisfy { isSame(self[$0], other[$0], second?[$0]) }
+      && encrypted.allSatisfy { isSame(encryptedValues[$0], other.encryptedValues[$0], second?.encryptedValues[$0]) }
   }
 
   /// Whether another record that was made from the same one has all fields as this one that this one has got or lost.

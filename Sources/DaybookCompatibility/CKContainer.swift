@@ -91,11 +91,10 @@
 
     /// Runs an operation. Those of a database run on the private one unless they say which.
     public func add(_ operation: CKOperation) {
-      if let operation = operation as? CKDatabaseOperation {
-        (operation.database ?? privateCloudDatabase).add(operation)
-      } else {
-        queue.addOperation(operation)
+      if let operation = operation as? CKDatabaseOperation, operation.database == nil {
+        operation.database = privateCloudDatabase
       }
+      queue.addOperation(operation)
     }
 
     /// Runs a request off the caller's thread.

@@ -24,14 +24,12 @@
 
     /// Saves a record, new or changed.
     @discardableResult
-    public func save(_ record: CKRecord) async throws -> CKRecord {
-      try await result(writing: true) { [self] in try save(record) }
-    }
+    public func save(_ record: CKRecord) async throws -> CKRecord { try await result { [self] in try save(record) } }
 
     /// Deletes a record.
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
-      try await result(writing: true) { [self] in try delete(recordID) }
+      try await result { [self] in try delete(recordID) }
     }
 
     /// Saves and deletes records, each with a result.
@@ -41,7 +39,7 @@
     ) async throws -> (
       saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
-      try await result(writing: true) { [self] in
+      try await result { [self] in
         try modificationResults(saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically)
       }
     }
@@ -105,7 +103,7 @@
     ) async throws -> (
       saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>], deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
     ) {
-      try await result(writing: true) { [self] in
+      try await result { [self] in
         let done = try modifyZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete)
         return (
           Dictionary(done.saves.map { ($0.zone.zoneID, $0.result) }) { first, _ in first },
@@ -117,13 +115,13 @@
     /// Saves a zone.
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
-      try await result(writing: true) { [self] in try modifyZones(saving: [zone], deleting: []).saves[0].result.get() }
+      try await result { [self] in try modifyZones(saving: [zone], deleting: []).saves[0].result.get() }
     }
 
     /// Deletes a zone with all its records.
     @discardableResult
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
-      try await result(writing: true) { [self] in
+      try await result { [self] in
         try modifyZones(saving: [], deleting: [zoneID]).deletes[0].result.get()
         return zoneID
       }

@@ -14,13 +14,13 @@
     @preconcurrency
     public func save(
       _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
-    ) { answer(completionHandler, writing: true) { [self] in try save(record) } }
+    ) { answer(completionHandler) { [self] in try save(record) } }
 
     /// Deletes a record.
     @preconcurrency
     public func delete(
       withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void
-    ) { answer(completionHandler, writing: true) { [self] in try delete(recordID) } }
+    ) { answer(completionHandler) { [self] in try delete(recordID) } }
 
     /// The first records that a query finds.
     @preconcurrency
@@ -87,7 +87,7 @@
           >
         ) -> Void
     ) {
-      answer(with: completionHandler, writing: true) { [self] in
+      answer(with: completionHandler) { [self] in
         try modificationResults(saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically)
       }
     }
@@ -108,11 +108,7 @@
     @preconcurrency
     public func save(
       _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
-    ) {
-      answer(completionHandler, writing: true) { [self] in
-        try modifyZones(saving: [zone], deleting: []).saves[0].result.get()
-      }
-    }
+    ) { answer(completionHandler) { [self] in try modifyZones(saving: [zone], deleting: []).saves[0].result.get() } }
 
     /// Deletes a zone with all its records.
     @preconcurrency
@@ -120,7 +116,7 @@
       withRecordZoneID zoneID: CKRecordZone.ID,
       completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
     ) {
-      answer(completionHandler, writing: true) { [self] in
+      answer(completionHandler) { [self] in
         try modifyZones(saving: [], deleting: [zoneID]).deletes[0].result.get()
         return zoneID
       }

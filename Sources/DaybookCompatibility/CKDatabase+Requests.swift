@@ -5,11 +5,15 @@
   extension Record {
     /// The record with empty lists of the kinds that its fields have. An array without elements does not say what it is a list of, be it one
     /// of Foundation's, or a coder's of files, places or bytes that are no more; to CloudKit it is whatever the field is.
-    fileprivate func fittingEmptyLists(to database: Database) throws(DatabaseError) -> Record {
+    /// - Parameter schema: read for the first record that needs it, and kept for the others.
+    fileprivate func fittingEmptyLists(
+      to schema: inout Schema?, of database: Database
+    ) throws(DatabaseError) -> Record {
       let plain = changedKeys.filter { (self[$0] as Value?)?.elementCount == 0 }
       let encrypted = encryptedValues.changedKeys.filter { (encryptedValues[$0] as Value?)?.elementCount == 0 }
       if plain.isEmpty, encrypted.isEmpty { return self }
-      guard let known = try database.schema()[type] else { return self }
+      if schema == nil { schema = try database.schema() }
+      guard let known = schema?[type] else { return self }
       var record = self
       for key in plain {
         if let value = known[key]?.emptyList(for: self[key], isEncrypted: false) { try record.set(value, forKey: key) }
@@ -114,9 +118,10 @@
       let states = records.map(\.content)
       var refused: [Int: DatabaseError] = [:]
       var sound: [(index: Int, record: Record)] = []
+      var schema: Schema?
       for (index, state) in states.enumerated() {
         do throws(DatabaseError) {
-          sound.append((index, try state.record().fittingEmptyLists(to: database)))
+          sound.append((index, try state.record().fittingEmptyLists(to: &schema, of: database)))
         } catch { refused[index] = error }
       }
       var refusedIDs: [Int: DatabaseError] = [:]

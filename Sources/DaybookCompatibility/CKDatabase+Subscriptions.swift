@@ -8,7 +8,7 @@
     @preconcurrency
     public func save(
       _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
-    ) { answer(completionHandler, writing: true) { [self] in try save(subscription) } }
+    ) { answer(completionHandler) { [self] in try save(subscription) } }
 
     /// Fetches a subscription.
     @preconcurrency
@@ -28,12 +28,12 @@
     public func delete(
       withSubscriptionID subscriptionID: CKSubscription.ID,
       completionHandler: @escaping @Sendable (CKSubscription.ID?, (any Error)?) -> Void
-    ) { answer(completionHandler, writing: true) { [self] in try delete(subscriptionID) } }
+    ) { answer(completionHandler) { [self] in try delete(subscriptionID) } }
 
     /// Saves a subscription; one of the same name is replaced.
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
-      try await result(writing: true) { [self] in try save(subscription) }
+      try await result { [self] in try save(subscription) }
     }
 
     /// Fetches a subscription.
@@ -58,7 +58,7 @@
     /// Deletes a subscription.
     @discardableResult
     public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
-      try await result(writing: true) { [self] in try delete(subscriptionID) }
+      try await result { [self] in try delete(subscriptionID) }
     }
 
     /// Saves and deletes subscriptions, each with a result. Of IDs that Swift takes for equal, as a composed and a decomposed "é",
@@ -69,7 +69,7 @@
       saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
       deleteResults: [CKSubscription.ID: Result<Void, any Error>]
     ) {
-      try await result(writing: true) { [self] in
+      try await result { [self] in
         let done = try changeSubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete)
         return (
           Dictionary(done.saves.map { ($0.subscription.subscriptionID, $0.result) }) { _, last in last },

@@ -28,29 +28,7 @@
     /// Which of a container's databases it is; a database that was opened by itself is private.
     public let databaseScope: Scope
     private let source: Source
-    /// Reads, and what is made of them.
-    private let reads = OperationQueue()
-    /// Writes wait for their turn and for the disk, each on a thread of its own queue. On the queue of the reads a few of them would keep
-    /// every read waiting, because the system adds threads slowly. There are several, so that writes share the syncs of the disk.
-    private let writes = (0..<4).map { _ in WriteQueue() }
-
-    private final class WriteQueue: Sendable {
-      /// One after the other: the system gives such a queue a thread, whatever others do.
-      private let serial = DispatchQueue(label: "daybook.cloudkit.writes")
-      let operations = OperationQueue()
-
-      init() {
-        operations.maxConcurrentOperationCount = 1
-        // Safe: the operations keep no reference to it, and this object has it as long as it has them.
-        unsafe operations.underlyingQueue = serial
-      }
-    }
-
-    /// Of the queues of writes the one with the least to do.
-    private func queue(writing: Bool) -> OperationQueue {
-      guard writing else { return reads }
-      return writes.map(\.operations).min { $0.operationCount < $1.operationCount } ?? reads
-    }
+    private let queue = OperationQueue()
 
     init(_ opening: ContainerOpening, _ scope: Scope) {
       source = .container(opening)
@@ -93,16 +71,16 @@
     /// Runs an operation on this database.
     public func add(_ operation: CKDatabaseOperation) {
       operation.database = self
-      queue(writing: operation.isWriting).addOperation(operation)
+      queue.addOperation(operation)
     }
 
     /// Runs a request off the caller's thread.
-    func run(_ body: @escaping @Sendable () -> Void) { reads.addOperation(body) }
+    func run(_ body: @escaping @Sendable () -> Void) { queue.addOperation(body) }
 
     /// Runs a request off the caller's thread and waits for it without keeping a thread.
-    func result<R: Sendable>(writing: Bool = false, _ body: @escaping @Sendable () throws -> R) async throws -> R {
+    func result<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
       try await Handover.result { handover in
-        queue(writing: writing).addOperation {
+        queue.addOperation {
           do { handover.resume(returning: try body()) } catch { handover.resume(throwing: CKError(any: error)) }
         }
       }
@@ -110,10 +88,9 @@
 
     /// Runs a request off the caller's thread and hands its result on.
     func answer<R: Sendable>(
-      _ handler: @escaping @Sendable (R?, (any Error)?) -> Void, writing: Bool = false,
-      _ body: @escaping @Sendable () throws -> R
+      _ handler: @escaping @Sendable (R?, (any Error)?) -> Void, _ body: @escaping @Sendable () throws -> R
     ) {
-      queue(writing: writing).addOperation {
+      queue.addOperation {
         let result: R
         do { result = try body() } catch { return handler(nil, CKError(any: error)) }
         handler(result, nil)
@@ -122,10 +99,9 @@
 
     /// The same for a handler that takes one or the other.
     func answer<R: Sendable>(
-      with handler: @escaping @Sendable (Result<R, any Error>) -> Void, writing: Bool = false,
-      _ body: @escaping @Sendable () throws -> R
+      with handler: @escaping @Sendable (Result<R, any Error>) -> Void, _ body: @escaping @Sendable () throws -> R
     ) {
-      queue(writing: writing).addOperation {
+      queue.addOperation {
         let result: Result<R, any Error>
         do { result = .success(try body()) } catch { result = .failure(CKError(any: error)) }
         handler(result)

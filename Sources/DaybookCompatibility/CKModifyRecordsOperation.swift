@@ -124,8 +124,6 @@
     /// An operation whose records are still to be set.
     public override init() { super.init() }
 
-    override var isWriting: Bool { true }
-
     override func perform(_ database: CKDatabase) throws {
       let settings = settings.withLock { $0 }
       let done = try database.modify(

@@ -72,9 +72,6 @@
       set { known.withLock { $0 = newValue } }
     }
 
-    /// Whether it waits for the turn of a transaction.
-    var isWriting: Bool { false }
-
     /// Does the work on a database.
     func perform(_ database: CKDatabase) throws {}
 

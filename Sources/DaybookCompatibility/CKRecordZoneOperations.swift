@@ -149,8 +149,6 @@
       self.recordZoneIDsToDelete = recordZoneIDsToDelete
     }
 
-    override var isWriting: Bool { true }
-
     override func perform(_ database: CKDatabase) throws {
       let settings = settings.withLock { $0 }
       let done = try database.modifyZones(

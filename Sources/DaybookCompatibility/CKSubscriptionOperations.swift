@@ -72,8 +72,6 @@
       self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
-    override var isWriting: Bool { true }
-
     override func perform(_ database: CKDatabase) throws {
       let settings = settings.withLock { $0 }
       let done = try database.changeSubscriptions(

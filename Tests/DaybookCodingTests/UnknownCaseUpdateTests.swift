@@ -49,6 +49,45 @@ struct UnknownCaseUpdateTests {
     #expect(record["history"] == ["draft", "archived", "retired"] && record["levels"] == [1, 9])
   }
 
+  /// It decodes other than it encodes, and encodes something else each time.
+  struct Untidy: RecordCodable {
+    static let recordType = "Article"
+    var recordName = "a"
+    var title: String
+    var status: Status
+    var note: String?
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      title = try container.decode(String.self, forKey: .title).trimmingCharacters(in: .whitespaces)
+      status = try container.decode(Status.self, forKey: .status)
+      note = try container.decodeIfPresent(String.self, forKey: .note)
+    }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(title, forKey: .title)
+      try container.encode(status, forKey: .status)
+      try container.encodeIfPresent(note, forKey: .note)
+      try container.encode(UUID().uuidString, forKey: .stamp)
+    }
+    enum CodingKeys: String, CodingKey { case title, status, note, stamp }
+  }
+
+  @Test("a case of a newer version stays also where a type decodes other than it encodes, or encodes the time")
+  func untidy() throws {
+    let database = try newer()
+    for number in 0..<3 {
+      let changed = try database.update(Untidy.self, "a") {
+        $0.title = " Arrakis "
+        $0.note = "n\(number)"
+      }
+      #expect(changed.title == "Arrakis" && changed.note == "n\(number)")
+      let record = try #require(try database.record(Record.ID("a")))
+      #expect(record["status"] == "archived" && record["note"] == "n\(number)")
+      #expect(record["history"] == ["draft", "archived", "retired"])
+    }
+  }
+
   @Test("what is chosen is stored, also beside a case of a newer version")
   func chosen() throws {
     let database = try newer()

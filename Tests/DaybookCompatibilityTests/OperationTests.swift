@@ -408,45 +408,6 @@
       }
     }
 
-    @Test("fetches waited for a transaction as soon as some saves waited for it: they had no thread", arguments: [1, 50])
-    func readsBesideWaitingSaves(_ count: Int) async throws {
-      let plain = try Database.inMemory()
-      let database = CKDatabase(plain)
-      let record = CKRecord(recordType: "Note")
-      try await database.save(record)
-      let go = DispatchSemaphore(value: 0), hasBegun = DispatchSemaphore(value: 0)
-      Thread.detachNewThread {
-        // Ends by itself, so that a failure does not hang.
-        try? plain.write { (_: borrowing Transaction) in
-          hasBegun.signal()
-          _ = go.wait(timeout: .now() + 20)
-        }
-      }
-      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-        Thread.detachNewThread {
-          hasBegun.wait()
-          continuation.resume()
-        }
-      }
-      let saved = Collected<CKRecord>()
-      for number in 0..<count {
-        if number % 2 == 0 {
-          database.save(CKRecord(recordType: "Note")) { record, _ in if let record { saved.append(record) } }
-        } else {
-          let operation = CKModifyRecordsOperation(recordsToSave: [CKRecord(recordType: "Note")])
-          operation.perRecordSaveBlock = { _, result in if let record = try? result.get() { saved.append(record) } }
-          database.add(operation)
-        }
-      }
-      for _ in 0..<10 { #expect(try await database.record(for: record.recordID) !== record) }
-      let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
-      await fetch.ended { database.add(fetch) }
-      // None of them has waited for the transaction, which still goes on.
-      #expect(saved.values.isEmpty)
-      go.signal()
-      while saved.values.count < count { try await Task.sleep(for: .milliseconds(5)) }
-    }
-
     @Test("an operation without a database, on a queue of its own, says so")
     func noDatabase() async {
       let operation = CKFetchRecordsOperation(recordIDs: [CKRecord.ID()])
