@@ -119,8 +119,10 @@ public final class FaultInjectingDatabase: RecordDatabase {
     throw error
   }
 
+  /// Those of the database.
   public var limits: Limits { base.limits }
 
+  /// ``status``, or what the database says.
   public func accountStatus() async throws -> AccountStatus {
     try await run(.accountStatus) { [status] in
       if let status { return status }
@@ -128,6 +130,7 @@ public final class FaultInjectingDatabase: RecordDatabase {
     }
   }
 
+  /// Tells the database; see ``Daybook/RecordDatabase/modify(saving:deleting:policy:atomically:)``.
   @discardableResult
   public func modify(
     saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool
@@ -137,41 +140,50 @@ public final class FaultInjectingDatabase: RecordDatabase {
     }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/records(for:desiredKeys:)``.
   public func records(
     for ids: [Record.ID], desiredKeys: [String]? = nil
   ) async throws -> [Record.ID: Result<Record, DatabaseError>] {
     try await run(.records) { try await base.records(for: ids, desiredKeys: desiredKeys) }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/query(_:after:)``.
   public func query(_ query: Query, after cursor: Query.Cursor? = nil) async throws -> Query.Page {
     try await run(.query) { try await base.query(query, after: cursor) }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/zones()``.
   public func zones() async throws -> [Zone] { try await run(.zones) { try await base.zones() } }
 
+  /// Tells the database; see ``Daybook/RecordDatabase/modifyZones(saving:deleting:)``.
   @discardableResult
   public func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
     try await run(.modifyZones) { try await base.modifyZones(saving: zones, deleting: ids) }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/changes(in:since:limit:desiredKeys:)``.
   public func changes(
     in zone: Zone.ID, since token: ChangeToken?, limit: Int? = nil, desiredKeys: [String]? = nil
   ) async throws -> ZoneChanges {
     try await run(.changes) { try await base.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys) }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/asset(_:of:)``.
   public func asset(_ key: String, of id: Record.ID) async throws -> URL {
     try await run(.asset) { try await base.asset(key, of: id) }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/databaseChanges(since:limit:)``.
   public func databaseChanges(since token: ChangeToken?, limit: Int? = nil) async throws -> DatabaseChanges {
     try await run(.databaseChanges) { try await base.databaseChanges(since: token, limit: limit) }
   }
 
+  /// Asks the database; see ``Daybook/RecordDatabase/subscriptions()``.
   public func subscriptions() async throws -> [Subscription] {
     try await run(.subscriptions) { try await base.subscriptions() }
   }
 
+  /// Tells the database; see ``Daybook/RecordDatabase/modifySubscriptions(saving:deleting:)``.
   @discardableResult
   public func modifySubscriptions(
     saving subscriptions: [Subscription], deleting ids: [Subscription.ID]

@@ -44,6 +44,12 @@ struct OutputTests {
       }
     }
     #expect(try Plants.traces(in: bench.directory.path) == before)
+    // Also one whose first page is damaged: it can be salvaged.
+    var bytes = try Data(contentsOf: URL(filePath: other))
+    bytes[3] ^= 1
+    try bytes.write(to: URL(filePath: other))
+    #expect(bench.run("pages", file, "-o", other).status == 5)
+    #expect(try Data(contentsOf: URL(filePath: other)) == bytes)
     // A drawing for standard output made a file called -.
     let drawing = try bench.good("pages", file, "-o", "-").output
     #expect(drawing.hasPrefix("<svg") && drawing.contains("</svg>") && !drawing.contains("KEYS"))

@@ -75,6 +75,7 @@ extension Database {
       try store.renewMark(of: inventory)
       if let root = inventory.root { store.narrowRights(of: root) }
       report = try collect(inventory, keeping: named, grace: grace ?? options.assetGrace, held)
+      if try store.nameLeadsElsewhere() { throw DatabaseError(notCollected: .nameLeadsElsewhere, inventory.root?.path) }
     } catch { throw DatabaseError(untyped: error) }
     guard library.mayCollect else {
       // Before the suspension goes on, which waits for this: `resume` looks whether one is due.
@@ -179,7 +180,7 @@ extension Database {
     store.removeUnfinishedNames(of: inventory)
     try remove(victims, of: inventory, &report, held)
     // Cut short, the grace of what is still there would begin anew.
-    if note.seconds != former.seconds || former.hasOtherLines, library.mayCollect {
+    if note.seconds != former.seconds || former.hasOtherLines, library.mayCollect, try !store.nameLeadsElsewhere() {
       try store.writeFirstSeen(note, of: inventory)
     }
     return report

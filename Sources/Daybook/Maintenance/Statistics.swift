@@ -116,7 +116,10 @@ extension Database {
   }
 
   private func collectionObstacle(_ store: Store) -> DatabaseError? {
-    if let (reason, path) = library.store.collectionObstacle() { return DatabaseError(notCollected: reason, path) }
+    // Another process may have compacted the file since the last look at it.
+    if let (reason, path) = library.store.collectionObstacle(), reason != .nameLeadsElsewhere || !options.mayLag {
+      return DatabaseError(notCollected: reason, path)
+    }
     guard let failure = store.options.failures[.collection].map(ownError) else { return nil }
     // The folder has been taken over since, or has gone.
     return failure.code == .badDatabase ? nil : failure

@@ -330,9 +330,16 @@ extension AssetStore {
       }
       if isKnown { return }
       // Without a note nothing waits. Another user's says nothing.
-      guard let bytes = noteBytes(in: root), let owners = try? FileOwners.ofWriters(of: attributes()).orOfRoot,
-        (try? root.checkRemovable(AssetStore.firstSeenName, ownedBy: owners)) != nil
-      else { return state.withLock { $0.noted = ([], $0.suspensionCount) } }
+      guard let owners = try? FileOwners.ofWriters(of: attributes()).orOfRoot else { return }
+      do throws(DiskFailure) { try root.checkRemovable(AssetStore.firstSeenName, ownedBy: owners) } catch {
+        // A disk that does not answer says nothing.
+        guard [.notFound, .foreign, .notRegular].contains(error.kind) else { return }
+        return state.withLock { $0.noted = ([], $0.suspensionCount) }
+      }
+      guard let bytes = noteBytes(in: root) else {
+        try? root.remove(AssetStore.firstSeenName, ownedBy: owners)
+        return
+      }
       let name = Array(digest.name.utf8)
       let lines = bytes.split(separator: 0x0A)
       let kept = lines.filter { !$0.starts(with: name) }

@@ -1,6 +1,6 @@
 /// What has to be known of a file before its log can be read.
 ///
-///     first page ── damaged ──► a checkpoint's copy of it ── none ──► what the frames say
+///     first page ── damaged ──► the salt of most frames ──► a checkpoint's copy of the page ── none ──► what the frames say
 ///
 /// The salt is in each frame. A file that has no checkpoint yet, as that of most small applications, can be read by that.
 extension SalvageReader {
@@ -18,34 +18,19 @@ extension SalvageReader {
       (self.salt, self.generation, leastByteCount) = (salt, generation, 0)
     }
 
-    /// Nil where nothing looks like the log of a database.
-    static func ofLog(in window: LogWindow) -> Basis? {
-      if let copy = headerOfCheckpoint(in: window) { return Basis(copy) }
-      return saltOfFrames(in: window).map { Basis(salt: $0.salt, generation: $0.hasImage ? 2 : 1) }
+    /// What the frames of one salt say.
+    private struct Found {
+      var count = 0
+      var hasImage = false
+      var copy: Result<FileHeader, FileHeader.Fault>?
     }
 
-    /// The first copy of the header whose checkpoint frame is valid with its salt.
-    private static func headerOfCheckpoint(in window: LogWindow) -> FileHeader? {
-      let byteCount = FrameHeader.byteCount + FileHeader.meaningfulByteCount
-      var offset = FileHeader.byteCount
-      var search = LogHoles.Search(window.holes, from: offset)
-      while offset + byteCount <= window.byteCount {
-        defer { offset = search.end(ofHoleFrom: offset + 8, limit: window.byteCount) & ~7 }
-        guard let bytes = window.view(offset..<offset + byteCount) else { return nil }
-        guard bytes.uint32(at: 0) == FrameHeader.magic, bytes[4] == FrameHeader.Kind.checkpoint.rawValue,
-          let found = try? FileHeader(meaningful: bytes.dropFirst(FrameHeader.byteCount))
-        else { continue }
-        let log = LogReader(window, salt: found.salt)
-        guard let header = log.header(at: UInt64(offset)), CheckpointContents.mayStand(after: header) else { continue }
-        if log.isPayloadValid(header) { return found }
-      }
-      return nil
-    }
-
-    /// The salt that most frames have, and whether one of them is an image. A value that looks like a frame is passed over with the
-    /// frame that it is in.
-    private static func saltOfFrames(in window: LogWindow) -> (salt: UInt64, hasImage: Bool)? {
-      var counts: [UInt64: (frames: Int, images: Int)] = [:]
+    /// By the salt that most frames have; nil where nothing looks like the log of a database.
+    ///
+    /// A value that looks like a frame is passed over with the frame that it is in. Where a frame is damaged, what is in it may be taken for
+    /// others: few, beside those of the file.
+    static func ofLog(in window: LogWindow) throws(FileHeader.Fault) -> Basis? {
+      var found: [UInt64: Found] = [:]
       var offset = FileHeader.byteCount
       var search = LogHoles.Search(window.holes, from: offset)
       while offset + FrameHeader.byteCount <= window.byteCount {
@@ -57,14 +42,36 @@ extension SalvageReader {
           offset = search.end(ofHoleFrom: offset + 8, limit: window.byteCount) & ~7
           continue
         }
-        // What a forged file claims takes no memory to speak of.
-        if counts[salt] != nil || counts.count < 64 {
-          counts[salt, default: (0, 0)].frames += 1
-          if header.isImage { counts[salt]?.images += 1 }
+        let log = LogReader(window, salt: salt)
+        if found[salt] == nil, found.count == 64 {
+          // A forged file may claim any number: those that are rarest go, and the one of most frames stays.
+          for (other, facts) in found {
+            if facts.count == 1 { found[other] = nil } else { found[other]?.count -= 1 }
+          }
+        } else {
+          found[salt, default: Found()].count += 1
+          if header.isImage { found[salt]?.hasImage = true }
+          if found[salt]?.copy == nil { found[salt]?.copy = copy(in: header, log, window) }
         }
-        offset = Int(clamping: LogReader(window, salt: salt).offset(after: header))
+        offset = Int(clamping: log.offset(after: header))
       }
-      return counts.max { $0.value.frames < $1.value.frames }.map { ($0.key, $0.value.images > 0) }
+      guard let (salt, facts) = found.max(by: { $0.value.count < $1.value.count }) else { return nil }
+      if let copy = try facts.copy?.get() { return Basis(copy) }
+      return Basis(salt: salt, generation: facts.hasImage ? 2 : 1)
+    }
+
+    /// The copy of the header in a checkpoint; nil in another frame, or a damaged one.
+    private static func copy(
+      in header: FrameHeader, _ log: LogReader, _ window: LogWindow
+    ) -> Result<FileHeader, FileHeader.Fault>? {
+      let start = Int(header.offset) + FrameHeader.byteCount
+      guard header.kind == .checkpoint, CheckpointContents.mayStand(after: header), log.isPayloadValid(header),
+        let bytes = window.view(start..<start + FileHeader.meaningfulByteCount)
+      else { return nil }
+      do throws(FileHeader.Fault) { return .success(try FileHeader(meaningful: bytes)) } catch {
+        if case .formatTooNew = error { return .failure(error) }
+        return nil
+      }
     }
   }
 }

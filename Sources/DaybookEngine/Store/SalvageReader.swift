@@ -105,7 +105,7 @@
         basis = Basis(try FileHeader(page))
       } catch {
         if case .formatTooNew = error { throw StoreError.header(error) }
-        guard let found = Basis.ofLog(in: window) else { throw StoreError.header(error) }
+        guard let found = try Basis.ofLog(in: window) else { throw StoreError.header(error) }
         basis = found
         // The closed length has a checksum of its own.
         basis.leastByteCount = window.view(firstPage).flatMap { ClosedLength.read($0, salt: found.salt) } ?? 0

@@ -56,14 +56,16 @@ package final class Output {
     return Output(.place(place), name: path, isTerminal: place.isTerminal)
   }
 
-  /// Whether a regular file begins as a database does.
+  /// Whether a regular file begins as a database does, or has a log where one has it: the first page of that may be damaged.
   private static func isDatabase(_ path: String) -> Bool {
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard (try? FileManager.default.attributesOfItem(atPath: target))?[.type] as? FileAttributeType == .typeRegular,
       let file = FileHandle(forReadingAtPath: target)
     else { return false }
     defer { try? file.close() }
-    return (try? file.read(upToCount: 8)) == Data("Daybook\n".utf8)
+    if (try? file.read(upToCount: 8)) == Data("Daybook\n".utf8) { return true }
+    guard (try? file.seek(toOffset: 4096)) != nil else { return false }
+    return (try? file.read(upToCount: 4)) == Data("DBf1".utf8)
   }
 
   /// Throws when this is a stream that leads into a database or what belongs to it.

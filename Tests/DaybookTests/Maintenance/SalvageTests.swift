@@ -250,6 +250,51 @@ struct SalvageTests {
     }
   }
 
+  /// A log of a few frames with a checkpoint, whose frame says that it is at `offset`.
+  private func forgedLog(at offset: Int) -> [UInt8] {
+    var generator = ClosureGenerator { 0x0123_4567_89AB_CDEF }
+    let header = FileHeader(random: &generator)
+    let payload = ByteBuffer(capacity: 256)
+    header.appendMeaningful(to: payload)
+    while payload.count < 160 { payload.append(uint64: 0) }
+    var frame = FrameHeader(
+      kind: .checkpoint, offset: UInt64(offset), number: 1, sequence: 0, previous: 0, durableThrough: 0,
+      newestCheckpoint: UInt64(offset), olderCheckpoint: 0)
+    let buffer = FrameHeader.buffer(payloadByteCount: payload.count)
+    buffer.append(payload.view.array)
+    frame.seal(into: buffer, salt: header.salt)
+    return buffer.view.array
+  }
+
+  @Test("a value that looks like a checkpoint does not decide how a file without its first page is read")
+  func forgedCheckpointInValue() throws {
+    let path = "test.daybook"
+    func file(_ value: [UInt8]) throws -> [UInt8] {
+      let disk = SimulatedDisk(seed: 33)
+      let database = try Database.open(at: path, options: .simulated(seed: 5), disk: disk)
+      var record = try Record.fresh("a")
+      record["data"] = Data(value)
+      try database.save(record)
+      try database.put("b")
+      try database.close()
+      return try #require(disk.bytes(of: path))
+    }
+    let mark: [UInt8] = Array(repeating: 0xA7, count: 1024)
+    let first = try file(mark)
+    let start = try #require(first.indices.first { first[$0...].starts(with: mark) })
+    let place = (start + 7) & ~7
+    let forged = forgedLog(at: place)
+    var value = mark
+    value.replaceSubrange(place - start..<place - start + forged.count, with: forged)
+    var bytes = try file(value)
+    #expect(bytes[place...].starts(with: forged))
+    bytes[20] ^= 1
+    let damaged = SimulatedDisk(seed: 34)
+    damaged.install(bytes, at: path)
+    let report = try Database.salvage(from: path, to: "out", options: .simulated(seed: 6), disk: damaged)
+    #expect(report.recordCount == 2)
+  }
+
   @Test("of a commit that is partly damaged the other records come over")
   func partlyDamagedCommit() throws {
     let disk = SimulatedDisk(seed: 32)
