@@ -1,6 +1,7 @@
 import Daybook
-import DaybookMainActorModels
 import Testing
+
+@testable import DaybookMainActorModels
 
 @Suite("a target on the main actor")
 @MainActor

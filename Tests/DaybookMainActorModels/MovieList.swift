@@ -29,15 +29,15 @@ struct Movie: RecordCodable, Identifiable, Equatable {
 
 nonisolated extension Record.Key where T == String { static var movieTitle: Self { .init("title") } }
 
-@Observable public final class MovieList {
+@Observable final class MovieList {
   private(set) var movies: [Movie] = []
   private let database: Database
 
-  public init(_ database: Database) { self.database = database }
+  init(_ database: Database) { self.database = database }
 
-  public var names: Set<String> { Set(movies.map(\.id)) }
+  var names: Set<String> { Set(movies.map(\.id)) }
 
-  public func follow(until count: Int) async throws {
+  func follow(until count: Int) async throws {
     let film = Kind.film
     for try await movies in try database.observe(Movie.self, where: #Predicate { $0.kind == film }) {
       self.movies = movies
@@ -45,7 +45,7 @@ nonisolated extension Record.Key where T == String { static var movieTitle: Self
     }
   }
 
-  public func fill() async throws {
+  func fill() async throws {
     let dune = Movie(
       id: "dune", title: "Dune", year: 2021, studio: Address(street: "Main", city: "Vienna"), roles: [.init(name: "Paul")])
     try await database.save(dune)
@@ -54,16 +54,16 @@ nonisolated extension Record.Key where T == String { static var movieTitle: Self
     if try await database.fetch(Movie.self, "dune") != dune { throw DatabaseError(.internalError) }
   }
 
-  public func rename(_ name: String, _ title: String) async throws -> String {
+  func rename(_ name: String, _ title: String) async throws -> String {
     try await database.update(Movie.self, name) { $0.title = title }.title
   }
 
-  public func titles(of year: Int) async throws -> [String] {
+  func titles(of year: Int) async throws -> [String] {
     try await database.setIndex([.queryable, .sortable], on: \Movie.year)
     return try await database.fetchAll(Movie.self, where: #Predicate { $0.year == year }).map(\.title)
   }
 
-  public func retitle(_ name: String, _ title: String) async throws -> String? {
+  func retitle(_ name: String, _ title: String) async throws -> String? {
     try await database.write { transaction in
       guard var record = try transaction.record(Record.ID(name)) else { return nil }
       record[.movieTitle] = title
