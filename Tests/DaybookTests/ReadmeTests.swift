@@ -73,15 +73,15 @@ struct ReadmeTests {
     // README: conflict
     guard var mine = try database.record(dune), var theirs = try database.record(dune) else { return }
     theirs[.movieTitle] = "Dune: Part One"
-    try database.write { transaction in try transaction.save(theirs) }
+    try database.write { [theirs] transaction in try transaction.save(theirs) }
 
     mine[.movieYear] = 2022
     do {
-      try database.write { transaction in try transaction.save(mine) }
+      try database.write { [mine] transaction in try transaction.save(mine) }
     } catch let error as DatabaseError where error.code == .serverRecordChanged {
       guard let current = error.conflict?.server else { throw error }
       mine.rebase(onto: current)                                   // their title, my year
-      try database.write { transaction in try transaction.save(mine) }
+      try database.write { [mine] transaction in try transaction.save(mine) }
     }
     // README: end
     let merged = try database.record(dune)
@@ -176,7 +176,7 @@ struct ReadmeTests {
     try container.privateDatabase.write { transaction in try transaction.save(Zone(library)) }
     var user = try container.privateDatabase.userRecord()          // type Users, one name in all of the container
     user["nickname"] = "Ada"
-    try container.privateDatabase.write { transaction in try transaction.save(user) }
+    try container.privateDatabase.write { [user] transaction in try transaction.save(user) }
     // Guide: end
     #expect(try container.privateDatabase.userRecord()["nickname"] == "Ada")
     try container.close()

@@ -340,20 +340,41 @@ extension AssetStore {
         try? root.remove(AssetStore.firstSeenName, ownedBy: owners)
         return
       }
-      let name = Array(digest.name.utf8)
-      let lines = bytes.split(separator: 0x0A)
-      let kept = lines.filter { !$0.starts(with: name) }
-      if kept.count < lines.count {
-        let buffer = ByteBuffer(capacity: max(1, bytes.count))
-        for line in kept { buffer.append(Array(line) + [0x0A]) }
+      let ended = AssetStore.withoutLine(of: digest, in: bytes)
+      if let ended {
+        let buffer = ByteBuffer(capacity: max(1, ended.count))
+        buffer.append(ended)
         if (try? writeFirstSeen(buffer, in: root)) == nil {
           try? root.remove(AssetStore.firstSeenName, ownedBy: owners)
           return
         }
       }
-      let digests = kept.compactMap { AssetDigest(name: String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self)) }
-      state.withLock { $0.noted = (Set(digests), $0.suspensionCount) }
+      // Another process may write the next one.
+      if sharesFile { return }
+      state.withLock { state in
+        var digests: Set<AssetDigest>
+        if let noted = state.noted, noted.suspensionCount == state.suspensionCount {
+          digests = noted.digests
+        } else {
+          let names = (ended ?? bytes).split(separator: 0x0A).map { $0.prefix { $0 != 0x20 } }
+          digests = Set(names.compactMap { AssetDigest(name: String(decoding: $0, as: UTF8.self)) })
+        }
+        digests.remove(digest)
+        state.noted = (digests, state.suspensionCount)
+      }
     }
+  }
+
+  /// A note without the line of a content; nil where it has none.
+  private static func withoutLine(of digest: AssetDigest, in bytes: [UInt8]) -> [UInt8]? {
+    let name = Array(digest.name.utf8)
+    var start = 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+      if bytes[start..<end].starts(with: name) { return Array(bytes[..<start] + bytes[end...]) }
+      start = end
+    }
+    return nil
   }
 
   /// What the note says; nil where there is none, or one that is longer than what is noted of a million assets.

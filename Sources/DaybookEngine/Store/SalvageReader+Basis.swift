@@ -20,9 +20,14 @@ extension SalvageReader {
 
     /// What the frames of one salt say.
     private struct Found {
+      /// Where the first of them is.
+      let offset: Int
       var count = 0
       var hasImage = false
       var copy: Result<FileHeader, FileHeader.Fault>?
+
+      /// Of as many frames the first ones count: what is in a value comes after the frame around it.
+      func isLess(than other: Found) -> Bool { (count, -offset) < (other.count, -other.offset) }
     }
 
     /// By the salt that most frames have; nil where nothing looks like the log of a database.
@@ -33,6 +38,8 @@ extension SalvageReader {
       var found: [UInt64: Found] = [:]
       var offset = FileHeader.byteCount
       var search = LogHoles.Search(window.holes, from: offset)
+      /// How many bytes of payloads may be read here: a forged file may have frames in one another.
+      var readable: UInt64 = 64 << 20
       while offset + FrameHeader.byteCount <= window.byteCount {
         guard let bytes = window.view(offset..<offset + FrameHeader.byteCount) else { return nil }
         let salt = bytes.uint64(at: FrameHeader.saltOffset)
@@ -49,26 +56,36 @@ extension SalvageReader {
             if facts.count == 1 { found[other] = nil } else { found[other]?.count -= 1 }
           }
         } else {
-          found[salt, default: Found()].count += 1
+          found[salt, default: Found(offset: offset)].count += 1
           if header.isImage { found[salt]?.hasImage = true }
-          if found[salt]?.copy == nil { found[salt]?.copy = copy(in: header, log, window) }
+          if found[salt]?.copy == nil { found[salt]?.copy = copy(in: header, log, salt, window) }
         }
-        offset = Int(clamping: log.offset(after: header))
+        // A forged length would hide frames: the next one has to follow, or the payload to be whole.
+        var isWhole = header.end <= log.end && log.header(at: header.next) != nil
+        if !isWhole, header.end <= log.end, header.payloadByteCount <= readable {
+          readable -= header.payloadByteCount
+          isWhole = log.isPayloadValid(header)
+        }
+        offset = isWhole ? Int(header.next) : offset + 8
       }
-      guard let (salt, facts) = found.max(by: { $0.value.count < $1.value.count }) else { return nil }
+      guard let (salt, facts) = found.max(by: { $0.value.isLess(than: $1.value) }) else { return nil }
       if let copy = try facts.copy?.get() { return Basis(copy) }
       return Basis(salt: salt, generation: facts.hasImage ? 2 : 1)
     }
 
     /// The copy of the header in a checkpoint; nil in another frame, or a damaged one.
     private static func copy(
-      in header: FrameHeader, _ log: LogReader, _ window: LogWindow
+      in header: FrameHeader, _ log: LogReader, _ salt: UInt64, _ window: LogWindow
     ) -> Result<FileHeader, FileHeader.Fault>? {
       let start = Int(header.offset) + FrameHeader.byteCount
-      guard header.kind == .checkpoint, CheckpointContents.mayStand(after: header), log.isPayloadValid(header),
+      guard header.kind == .checkpoint, CheckpointContents.mayStand(after: header),
+        header.payloadByteCount >= UInt64(FileHeader.meaningfulByteCount), log.isPayloadValid(header),
         let bytes = window.view(start..<start + FileHeader.meaningfulByteCount)
       else { return nil }
-      do throws(FileHeader.Fault) { return .success(try FileHeader(meaningful: bytes)) } catch {
+      do throws(FileHeader.Fault) {
+        let copy = try FileHeader(meaningful: bytes)
+        return copy.salt == salt ? .success(copy) : nil
+      } catch {
         if case .formatTooNew = error { return .failure(error) }
         return nil
       }

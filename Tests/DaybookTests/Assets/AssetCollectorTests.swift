@@ -78,6 +78,38 @@ struct AssetCollectorTests {
     try database.close()
   }
 
+  @Test("a content that is named again waits the whole grace time, also when the note could not be read the first time")
+  func noteThatCouldNotBeRead() throws {
+    let (disk, folder, clock) = (HookedDisk(), try TemporaryFolder(), TestClock())
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    options.hasBackgroundThread = false
+    options.now = { clock.next() }
+    options.uptime = nil
+    var database = try Database.open(at: folder.file("a"), options: options, disk: disk)
+    try database.put("r1", asset: Asset(data: AssetBench.content(1)))
+    try database.write { _ = try $0.delete(Record.ID("r1")) }
+    #expect(try database.collectAssets(grace: .seconds(500)).waitingCount == 1)
+    try database.close()
+    database = try Database.open(at: folder.file("a"), options: options, disk: disk)
+    // For a moment there are no descriptors.
+    let failed = Locked(false)
+    disk.before { operation, path throws(DiskFailure) in
+      guard operation == .open, path.hasSuffix("/unreferenced"), !failed.withLock({ $0 }) else { return }
+      failed.withLock { $0 = true }
+      throw DiskFailure(.open, path: path, kind: .other, code: 24)
+    }
+    try database.put("other", asset: Asset(data: AssetBench.content(2)))
+    disk.before(nil)
+    #expect(failed.withLock { $0 })
+    try database.put("again", asset: Asset(data: AssetBench.content(1)))
+    for _ in 0..<600 { _ = clock.next() }
+    try database.write { _ = try $0.delete(Record.ID("again")) }
+    let report = try database.collectAssets(grace: .seconds(500))
+    #expect(report.waitingCount == 1 && report.removedCount == 0)
+    try database.close()
+  }
+
   @Test("a snapshot keeps what it sees, however old it is; the history of records does not")
   func snapshots() throws {
     let database = try opened(SimulatedDisk(seed: 2))

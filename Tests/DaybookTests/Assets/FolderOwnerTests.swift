@@ -143,6 +143,39 @@ struct FolderOwnerTests {
     try second.close()
   }
 
+  @Test("a collection whose database loses its name meanwhile says so")
+  func losesNameWithin() throws {
+    let disk = HookedDisk()
+    var options = Database.Options()
+    options.inlineAssetByteCount = 0
+    options.hasBackgroundThread = false
+    let path = folder.file("a")
+    let database = try Database.open(at: path, options: options, disk: disk)
+    try database.put("r1", asset: Asset(data: AssetBench.content(1)))
+    try database.write { _ = try $0.delete(Record.ID("r1")) }
+    let folders = path + ".assets/"
+    disk.before { operation, name in
+      guard operation == .list, name.hasPrefix(folders) else { return }
+      try? FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
+    }
+    #expect(failure { _ = try database.collectAssets(grace: .zero) }?.code == .badDatabase)
+    disk.before(nil)
+    #expect(FileManager.default.fileExists(atPath: path + "-moved"))
+    try database.close()
+  }
+
+  @Test("a reader of a file that its writer has compacted is not told that another database has the name")
+  func obstacleOfReader() throws {
+    let writer = try Database.withFiles(at: folder.file("a"))
+    try writer.put("r1", asset: Asset(data: AssetBench.content(1)))
+    let reader = try Database.withFiles(at: folder.file("a")) { $0.isReadOnly = true }
+    #expect(try reader.statistics().collectionObstacle == nil)
+    try writer.compact()
+    #expect(try reader.statistics().collectionObstacle == nil)
+    try reader.close()
+    try writer.close()
+  }
+
   @Test("a database that has one content in common with another loses none when its folder gets the other's name")
   func contentInCommon() throws {
     try make("a", 3...3)
