@@ -323,7 +323,12 @@ import DaybookEngine
     if !isDead { do { try current().store.sync() } catch { isDead = true } }
     if isDead { return try recover() }
     if mayHaveCommitted { expectation.history.removeLast() }
-    let (sequence, state) = try CrashState.read(current())
+    let sequence: Int, state: CrashState
+    do { (sequence, state) = try CrashState.read(current()) } catch {
+      // Its process has died meanwhile.
+      guard disk.isStopped else { throw error }
+      return try recover()
+    }
     guard sequence == expectation.history.count - 1, state == expectation.history[sequence] else {
       throw CrashDeviation("a transaction failed with \(error.code), and left something behind: \(state)")
     }
