@@ -31,6 +31,7 @@ struct ShownNameTests {
       ["dump", file, "--format", "cloudkit-json"], ["get", file, evil, "n"], ["get", file, evil, "none"],
       ["history", file, evil, "n"],
       ["changes", file, evil], ["changes", file, "\u{1B}none"], ["log", file], ["pages", file], ["pages", file, "--tree"],
+      ["map", file], ["report", file],
       ["check", file, "--deep"], ["watch", file, "--since", "0", "--limit", "3"], ["dump", file, "--zone", "\u{1B}none"],
       ["\u{1B}command"], ["dump", file, "--\u{1B}option"], ["put", file, evil, "n", "\u{1B}"],
       ["put", file, "\u{1B}", "\u{1B}", "--type", "T"],
@@ -97,6 +98,7 @@ struct ShownNameTests {
   @Test("a drawing is XML whatever the zones are called")
   func drawing() throws {
     let file = try fill()
+    try bench.good("map", file, "-o", bench.path("out.svg"))
     try bench.good("pages", file, "-o", bench.path("out.svg"))
     let text = try String(contentsOfFile: bench.path("out.svg"), encoding: .utf8)
     #expect(Plants.rawControls(in: text).isEmpty && text.contains("two\\nlines"))

@@ -94,26 +94,13 @@ extension Database {
   package func trees() throws(DatabaseError) -> [TreeInfo] {
     try reading { (view) throws(DatabaseError) in
       guard case .pin(let pin) = view.source else { preconditionFailure("reads outside a transaction have a pin") }
-      let store = view.store
       var result: [TreeInfo] = []
       var visited: Set<UInt64> = []
-      func add(_ name: String, _ zone: Zone.ID?, _ root: TreeRoot) throws(DatabaseError) {
-        guard root.reference != 0 else { return }
+      for (name, zone, root) in try view.treeRoots() {
         do throws(StoreError) {
-          result.append(
-            TreeInfo(name: name, zone: zone, count: root.count, levels: try store.levels(of: root, pin, visited: &visited)))
+          let levels = try view.store.levels(of: root, pin, visited: &visited)
+          result.append(TreeInfo(name: name, zone: zone, count: root.count, levels: levels))
         } catch { throw DatabaseError(error, path: path) }
-      }
-      try add("catalog", nil, view.root(Roots.catalog))
-      try add("zones by sequence", nil, view.root(Roots.zonesBySequence))
-      try add("metadata", nil, view.root(Roots.metadata))
-      try add("lineages", nil, view.root(Roots.lineages))
-      try add("settings", nil, view.root(Roots.settings))
-      try add("schema", nil, view.root(Roots.schema))
-      try add("declarations", nil, view.root(Roots.declarations))
-      for zone in try view.zones() {
-        guard let trees = try view.zone(zone.id) else { continue }
-        for tree in ZoneTree.allCases { try add(tree.name, zone.id, trees[tree]) }
       }
       return result
     }
@@ -149,6 +136,21 @@ extension Database {
 }
 
 extension ReadView {
+  /// The roots of all trees that are not empty, with their names.
+  func treeRoots() throws(DatabaseError) -> [(name: String, zone: Zone.ID?, root: TreeRoot)] {
+    var result: [(name: String, zone: Zone.ID?, root: TreeRoot)] = [
+      ("catalog", nil, root(Roots.catalog)), ("zones by sequence", nil, root(Roots.zonesBySequence)),
+      ("metadata", nil, root(Roots.metadata)), ("lineages", nil, root(Roots.lineages)),
+      ("settings", nil, root(Roots.settings)), ("schema", nil, root(Roots.schema)),
+      ("declarations", nil, root(Roots.declarations)),
+    ]
+    for zone in try zones() {
+      guard let trees = try self.zone(zone.id) else { continue }
+      for tree in ZoneTree.allCases { result.append((tree.name, zone.id, trees[tree])) }
+    }
+    return result.filter { $0.root.reference != 0 }
+  }
+
   /// Bytes of the operations that the trees refer to, counted one by one: what the store keeps count of.
   /// - Complexity: visits every record's entry, not its body.
   func countOperationBytes() throws(DatabaseError) -> Int {
@@ -170,7 +172,7 @@ extension ReadView {
     return total
   }
 
-  private func forEachValue(in root: TreeRoot, _ body: (ByteView) -> Void) throws(DatabaseError) {
+  func forEachValue(in root: TreeRoot, _ body: (ByteView) -> Void) throws(DatabaseError) {
     try asDatabaseError { () throws(PageFault) in
       var cursor = reader.cursor(in: root)
       while try cursor.next() {

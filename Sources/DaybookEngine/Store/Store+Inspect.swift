@@ -80,6 +80,11 @@ extension Store {
     package var cellCount = 0
   }
 
+  /// Where in the file a page is that a tree refers to; nil of one in memory, and of a small tree, which is in its zone's cell.
+  package static func offset(ofPage reference: UInt64) -> UInt64? {
+    reference & PageSource.memoryTag != 0 || InlineTree.isInline(reference) ? nil : reference
+  }
+
   /// Pages, fill and cells of a tree, root level first. Trees inside a catalog are not followed.
   /// - Parameter visited: the pages of all trees that were counted before. No two trees have a page in common, except in a
   ///   forged file, where many may share a large one.

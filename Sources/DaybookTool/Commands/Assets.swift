@@ -16,7 +16,8 @@ extension Commands {
       A folder that another database has made, or that was made for another file of this one, is left alone until
       --take-over says that no other file needs it.
       The exit status of the list is 1 when something is missing or damaged.
-      """
+      """,
+    changesFile: { $0.positionals.count > 1 }
   ) { invocation in
     let path = invocation.arguments[0]
     guard invocation.arguments.positionals.count > 1 else {

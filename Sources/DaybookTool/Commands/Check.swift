@@ -16,7 +16,8 @@ extension Commands {
       After a damaged commit it goes on with the next valid frame, and lists 100 damaged places of the log at most; records
       and assets are not looked at then.
       The exit status is 1 when something was found, 3 when the file cannot even be opened.
-      """
+      """,
+    changesFile: { $0.has("--rebuild") }
   ) { invocation in
     let path = invocation.arguments[0]
     var bar = ProgressBar("checking", on: invocation.errors)

@@ -9,7 +9,8 @@ extension Commands {
       The new file takes the old one's name when all of it is durable; until then the old one is as it was. Records, deletions,
       change tags and tokens stay; older versions of records go. Needs free space for the live data, and the file for writing:
       while an application has it open, the application compacts. Readers follow to the new file.
-      """
+      """,
+    changesFile: { _ in true }
   ) { invocation in
     var options = invocation.databaseOptions
     options.compaction.isAutomatic = false

@@ -5,7 +5,8 @@ extension Commands {
     name: "delete", summary: "Delete records, or a zone with everything in it.",
     positionals: ["FILE", "ZONE", "NAME…"], optionalCount: 1,
     options: [.flag("--whole-zone", "Delete the zone and all its records; without names."), .owner],
-    details: "The exit status is 1 when none of the records is there, or the zone is not; 2 for --whole-zone then."
+    details: "The exit status is 1 when none of the records is there, or the zone is not; 2 for --whole-zone then.",
+    changesFile: { _ in true }
   ) { invocation in
     let arguments = invocation.arguments
     let names = Array(arguments.positionals.dropFirst(2))

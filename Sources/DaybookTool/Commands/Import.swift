@@ -61,7 +61,8 @@ extension Commands {
       Dates       Stay text without --date. FORMAT is as in strptime: %Y %y %m %d %j %b %B %a %H %I %p %M %S %f %z %s
                   %F %T %R %D, or iso8601; UTC where there is no %z. For example --date "Release Date=%b %d %Y".
                   Several --date for a column are tried in their order for each cell.
-      """
+      """,
+    changesFile: { _ in true }
   ) { invocation in
     let arguments = invocation.arguments
     let input = try InputFile(path: arguments[1])

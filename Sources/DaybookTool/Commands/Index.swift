@@ -19,7 +19,8 @@ extension Commands {
         value      the field is compared (queryable), or sorted by (sortable); also creationDate and modificationDate
         location   places around another one, by distanceToLocation:fromLocation:
         text       words of the field (searchable); of all texts (self CONTAINS), where each text of the type has such an index
-      """
+      """,
+    changesFile: { $0.positionals.count > 1 }
   ) { invocation in
     let arguments = invocation.arguments
     let isOfOne =

@@ -30,8 +30,8 @@ extension Commands {
   }
 }
 
-/// What `info` tells, gathered from one open.
-private struct DatabaseFacts {
+/// What `info` and `report` tell, gathered from one open.
+struct DatabaseFacts {
   let path: String
   let id: String
   let formatVersion: Int

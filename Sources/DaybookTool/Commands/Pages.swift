@@ -16,16 +16,10 @@ extension Commands {
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
       let trees = try database.trees().map { TreeFacts($0) }
-      if let path = invocation.arguments.value("-o") {
-        let drawing = TreeDrawing.svg(trees, title: database.path)
-        if path.isWord("-") {
-          try invocation.output.write(drawing)
-          return .done
-        }
-        let file = try Output.named(path, database.outputRules())
-        try file.write(drawing)
-        try file.finish()
-        try invocation.note("drew \(Wording.count(trees.count, "tree")) into \(path)")
+      if try invocation.draws(
+        Wording.count(trees.count, "tree"), of: database, { TreeDrawing.svg(trees, title: database.path) })
+      {
+        return .done
       }
       if invocation.arguments.has("--json") {
         try invocation.printArray(trees.map(\.json))

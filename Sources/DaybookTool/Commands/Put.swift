@@ -19,7 +19,8 @@ extension Commands {
       so far, and a key that its type did not have, are told, with names that are close to them; so is a value of another
       kind than the key had before, such as text in the place of a number.
         daybook put movies.daybook Library dune --type Movie title=Dune year=2021 title2:string=1984
-      """
+      """,
+    changesFile: { _ in true }
   ) { invocation in
     let arguments = invocation.arguments
     let values = try arguments.positionals.dropFirst(3).map { word throws(ToolError) in try Assignment(word) }

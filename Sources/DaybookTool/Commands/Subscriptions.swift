@@ -21,7 +21,7 @@ extension Commands {
     }
   }
 
-  private static func target(of subscription: Subscription) -> String {
+  static func target(of subscription: Subscription) -> String {
     let type = subscription.recordType.map { ", only \($0)" } ?? ""
     return switch subscription.target {
     case .query(let query): "query \(query)"

@@ -57,17 +57,6 @@ enum TreeDrawing {
   }
 
   private static func text(_ x: Int, _ y: Int, _ text: String, size: Int) -> String {
-    var escaped = ""
-    for scalar in ShownText.escaped(text).unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      // XML knows all other scalars but these two.
-      case "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(escaped)</text>\n"
+    "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(Markup.escaped(text))</text>\n"
   }
 }

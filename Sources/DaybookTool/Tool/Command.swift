@@ -39,6 +39,8 @@ struct Command: Sendable {
   var details = ""
   /// Not in the help: the tool calls it itself.
   var isHidden = false
+  /// Whether a call changes FILE: a shell asks first whether it may.
+  var changesFile: @Sendable (Arguments) -> Bool = { _ in false }
   let run: @Sendable (Invocation) throws -> ExitStatus
 
   var takesRest: Bool { positionals.last?.hasSuffix("…") ?? false }

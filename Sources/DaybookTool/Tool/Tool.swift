@@ -30,7 +30,8 @@ package enum Tool {
     return status.rawValue
   }
 
-  private static func start(_ words: [String], _ output: Output, _ errors: Output) throws -> ExitStatus {
+  /// Finds the command that the first word names, and runs it.
+  static func start(_ words: [String], _ output: Output, _ errors: Output) throws -> ExitStatus {
     guard let name = words.first else {
       try errors.write(Help.overview)
       return .usage
@@ -82,7 +83,8 @@ package enum Tool {
     }
   }
 
-  private static func report(_ error: any Error, _ errors: Output) -> ExitStatus {
+  /// Says what went wrong and what to do about it.
+  static func report(_ error: any Error, _ errors: Output) -> ExitStatus {
     let problem = ToolError(untyped: error)
     try? errors.line("daybook: \(problem.message)")
     if let advice = problem.advice { try? errors.line("  \(advice)") }
