@@ -63,14 +63,17 @@ extension Transaction {
       let stored = try update(id) { record in
         var value = try decoder.decode(type, from: record)
         // What encoding alone would change. A value that cannot be encoded as it was read shows nothing, and may be mended.
-        let unchanged = try? encoder.encode(value, onto: record)
+        let unchanged = try? encoder.encoded(value, onto: record, comparesReferred: true)
         // The name of some is another one each time, or never was that of the record.
         let hasItsName = value.recordName == record.id.name
         try change(&value)
         if hasItsName, value.recordName != record.id.name { throw RecordIdentity.renamed(record.id, to: value.recordName) }
-        let encoded = try encoder.encoded(value, onto: record)
-        referred = encoded.referred
-        record = try encoder.record(of: type, encodedAs: encoded.record, keeping: record, where: unchanged ?? record)
+        let encoded = try encoder.encoded(value, onto: record, comparesReferred: true)
+        // What the stored record refers to, and was left as it was, may be gone: nothing of it is lost now.
+        let former = Set(unchanged?.referred ?? [])
+        referred = encoded.referred.filter { $0.contents == nil || !former.contains($0) }
+        record = try encoder.record(
+          of: type, encodedAs: encoded.record, keeping: record, where: unchanged?.record ?? record)
       }
       for value in referred { value.requireRecord(in: self) }
       return try decoder.decode(type, from: stored)

@@ -44,13 +44,16 @@ public struct RecordEncoder: Sendable {
     try encoded(value, onto: record).record
   }
 
-  func encoded<T: RecordEncodable>(_ value: T, onto record: Record) throws(RecordCodingError) -> Encoded {
+  /// - Parameter comparesReferred: values that become references are to be compared with those of another encoding.
+  func encoded<T: RecordEncodable>(
+    _ value: T, onto record: Record, comparesReferred: Bool = false
+  ) throws(RecordCodingError) -> Encoded {
     guard record.type == T.recordType || !options.checksRecordType else {
       throw RecordCodingError(
         .recordTypeMismatch, "The record is of another type than the value.",
         facts: .init(expected: T.recordType, found: record.type))
     }
-    return try encode(value, FieldWriter(record, keepsEqualValues: true))
+    return try encode(value, FieldWriter(record, keepsEqualValues: true), comparesReferred: comparesReferred)
   }
 
   /// What is known of a value after it was encoded.
@@ -77,14 +80,15 @@ public struct RecordEncoder: Sendable {
   }
 
   func encode<T: RecordEncodable>(
-    _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil
+    _ value: T, _ fields: FieldWriter, graph: GraphEncoding? = nil, comparesReferred: Bool = false
   ) throws(RecordCodingError) -> Encoded {
     // Of an object that is asked for as one of its superclass the rules are those of its own class.
     let own = type(of: value)
     let rules = own.fieldRules
     if !rules.isEmpty, own != T.self { try SuperclassCheck.check(value, as: T.self, options) }
     let scope = EncodingScope(
-      fields, options, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value))
+      fields, options, rules: rules, recordNameKey: own.recordNameKey, graph: graph, isOfEnum: TypeMemory.isOfEnum(value),
+      comparesReferred: comparesReferred)
     scope.inheritedSecrets = try InheritedRules.check(own, scope.rules)
     let memory = rules.isEmpty ? nil : TypeMemory.Rules(own, rules, scope.options)
     if !rules.isEmpty, memory.map({ !$0.areKnownToHaveKeys }) ?? true {

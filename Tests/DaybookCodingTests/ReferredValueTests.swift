@@ -92,6 +92,63 @@ struct ReferredValueTests {
     }
     #expect(try await database.recordCount(in: .default) == 8)
   }
+
+  /// Read from a reference that is not followed, it has the name alone.
+  struct Studio: RecordCodable, Equatable {
+    var id: String
+    var country: String?
+    static var recordNameKey: String { "id" }
+
+    private enum CodingKeys: String, CodingKey { case id, country }
+
+    init(id: String, country: String?) { (self.id, self.country) = (id, country) }
+
+    init(from decoder: any Decoder) throws {
+      if let reference = try? decoder.singleValueContainer().decode(Record.Reference.self) {
+        self.init(id: reference.id.name, country: nil)
+      } else {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+          id: try container.decode(String.self, forKey: .id), country: try container.decodeIfPresent(String.self, forKey: .country))
+      }
+    }
+  }
+  struct Cinema: RecordCodable, Equatable {
+    var id: String
+    var seats: Int
+    var studio: Studio?
+    var partners: [Studio] = []
+    static var recordNameKey: String { "id" }
+    static let fieldRules: [String: FieldRule] = ["studio": .reference(.none), "partners": .reference(.none)]
+  }
+
+  @Test("an update of another property was refused because a record was gone to which a reference may dangle")
+  func dangling() async throws {
+    let database = try Database.inMemory()
+    let (first, second) = (Studio(id: "first", country: "CA"), Studio(id: "second", country: "FR"))
+    try await database.write { transaction in
+      try transaction.save([first, second])
+      try transaction.save(Cinema(id: "rex", seats: 100, studio: first, partners: [first, second]))
+    }
+    try await database.delete(Studio.self, "first")
+    let updated = try await database.update(Cinema.self, "rex") { $0.seats = 200 }
+    #expect(updated.seats == 200 && updated.studio?.id == "first" && updated.partners.map(\.id) == ["first", "second"])
+    let record = try #require(try await database.record(Record.ID("rex")))
+    #expect((record["studio"] as Record.Reference?)?.id.name == "first")
+    // What is new in it would be lost.
+    for change: @Sendable (inout Cinema) -> Void in [
+      { $0.studio?.country = "US" }, { $0.studio = Studio(id: "third", country: nil) }, { $0.partners[0].country = "US" },
+      { $0.partners.append(Studio(id: "third", country: nil)) },
+    ] {
+      let error = await refusal { try await database.update(Cinema.self, "rex", change) }
+      #expect(error?.code == .referenceViolation)
+    }
+    try await database.update(Cinema.self, "rex") { cinema in
+      cinema.studio = nil
+      cinema.partners.removeFirst()
+    }
+    #expect(try await database.fetch(Cinema.self, "rex")?.partners.map(\.id) == ["second"])
+  }
 }
 
 @Suite("errors that say what would help")

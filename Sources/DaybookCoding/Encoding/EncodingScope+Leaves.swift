@@ -246,12 +246,20 @@ extension EncodingScope {
         referredValues.append(
           ReferredValue(
             source: fields.id, field: isParent ? nil : target.field, target: id,
-            type: options.checksRecordType ? type(of: referred).recordType : nil))
+            type: options.checksRecordType ? type(of: referred).recordType : nil,
+            contents: comparesReferred ? contents(of: referred) : nil))
       }
       return try checked(Record.Reference(id, action: action), target)
     } catch let error as RecordCodingError where error.path.isEmpty {
       throw target.error(error.code, error.message, facts: error.facts, cause: error.cause)
     }
+  }
+
+  /// The record of a value by itself.
+  private func contents(of value: some RecordEncodable) -> Record? {
+    var own = options
+    own.rules = [:]
+    return try? RecordEncoder(zone: fields.id.zone, options: own).encode(value)
   }
 
   /// The list that stands for no elements of a type; nil when the type does not tell.

@@ -21,6 +21,8 @@ final class EncodingScope: CodingScope {
   let graph: GraphEncoding?
   /// The records of values that the record refers to, without a graph that has them.
   var referredValues: [ReferredValue] = []
+  /// They are to be compared.
+  let comparesReferred: Bool
   /// The type has a key for the system fields.
   private(set) var hasSystemFieldsKey = false
   /// A property of the value is an asset, or a file: it is another one once it is stored.
@@ -58,9 +60,10 @@ final class EncodingScope: CodingScope {
 
   init(
     _ fields: FieldWriter, _ options: RecordCodingOptions, rules: [String: FieldRule], recordNameKey: String,
-    graph: GraphEncoding?, isOfEnum: Bool = false
+    graph: GraphEncoding?, isOfEnum: Bool = false, comparesReferred: Bool = false
   ) {
     self.fields = fields
+    self.comparesReferred = comparesReferred
     self.graph = graph
     self.isOfEnum = isOfEnum
     super.init(options, rules: rules, recordNameKey: recordNameKey)
