@@ -14,8 +14,8 @@ import Synchronization
 /// order is only slower by that look.
 ///
 /// A body of few fields is searched from the front, which is as quick and needs nothing. With two hundred fields that was
-/// three quarters of reading them all (row: use-fetch-200-fields). A body that the log has spelled out, mostly a long one, has no
-/// shape that could keep an index: from a thousand fields on it gets one of its own when it is read.
+/// three quarters of reading them all (row: use-fetch-200-fields). A body that is no spelled shape, mostly a long one, has nothing
+/// that could keep an index for it: from a thousand fields on it gets one of its own when it is asked for fields (`LateFieldIndex`).
 ///
 /// Always true: a body that has an index has the rows and keys that it was made of, in their order.
 @safe final class FieldIndex: @unchecked Sendable {
@@ -31,10 +31,8 @@ import Synchronization
   /// All rows are in it.
   private let isWhole: Bool
 
-  /// The index of a body that the log has spelled out; nil where it has too few fields, and where keys meet too often.
-  @inline(__always)
-  convenience init?(spelled view: ByteView, _ layout: RecordBody.Layout) {
-    if layout.fieldCount < FieldIndex.leastSpelledFieldCount { return nil }
+  /// The index of a body of its own; nil where keys meet too often.
+  convenience init?(of view: ByteView, _ layout: RecordBody.Layout) {
     self.init(view.slice(layout.fieldsStart..<layout.valuesStart), mostProbes: FieldIndex.mostProbes)
     if !isWhole { return nil }
   }
@@ -151,5 +149,44 @@ import Synchronization
     guard keyCount == key.count else { return nil }
     let start = unsafe Int(starts.loadUnaligned(fromByteOffset: 4 &* row, as: UInt32.self))
     return unsafe UTF8Order.equal(keys + start, key.base, byteCount: keyCount) ? row : nil
+  }
+}
+
+/// The index of one body of very many fields, made once it has been searched from the front some times: most callers of a save look at
+/// no field of what it returns, and making an index takes as long as some ten searches.
+@safe final class LateFieldIndex: @unchecked Sendable {
+  private static let patience = 8
+  /// In the place of an index's address: keys meet too often.
+  private static let refused: UInt = 1
+
+  private let searchCount = Atomic<Int>(0)
+  /// The address of a `FieldIndex`, which this retains; 0 as long as there is none.
+  private let made = Atomic<UInt>(0)
+
+  deinit { unsafe Self.index(at: made.load(ordering: .acquiring))?.release() }
+
+  private static func index(at address: UInt) -> Unmanaged<FieldIndex>? {
+    if address == refused { return nil }
+    // Safe: any other address that was stored is that of an object, and retained.
+    return unsafe UnsafeRawPointer(bitPattern: address).map { unsafe Unmanaged.fromOpaque($0) }
+  }
+
+  /// What `FieldIndex.row(of:…)` takes, valid as long as this; nil where the body is to be searched from the front.
+  /// - Parameter view: the bytes of the one body.
+  func address(of view: ByteView, _ layout: RecordBody.Layout) -> UInt? {
+    let known = made.load(ordering: .acquiring)
+    if let index = unsafe Self.index(at: known) { return unsafe index.takeUnretainedValue().address }
+    if known == Self.refused || searchCount.add(1, ordering: .relaxed).newValue <= Self.patience { return nil }
+    guard let index = FieldIndex(of: view, layout) else {
+      made.store(Self.refused, ordering: .relaxed)
+      return nil
+    }
+    let object = unsafe Unmanaged.passRetained(index)
+    let own = unsafe UInt(bitPattern: object.toOpaque())
+    let (isFirst, other) = made.compareExchange(expected: 0, desired: own, ordering: .acquiringAndReleasing)
+    if isFirst { return index.address }
+    // Another thread was faster, with an equal one.
+    unsafe object.release()
+    return unsafe Self.index(at: other)?.takeUnretainedValue().address
   }
 }

@@ -161,7 +161,13 @@ extension PackedBody {
     var byteCount: Int { layout.byteCount }
     /// Whether the spelled body has an index, and so an allocation of its own.
     @_transparent
-    var hasIndex: Bool { layout.fieldCount >= FieldIndex.leastFieldCount && bitmap == nil }
+    var hasIndex: Bool {
+      layout.fieldCount >= FieldIndex.leastFieldCount
+        && (bitmap == nil || layout.fieldCount >= FieldIndex.leastSpelledFieldCount)
+    }
+    /// All fields of the shape are there, so its index finds them.
+    @_transparent
+    var isWholeShape: Bool { bitmap == nil }
   }
 
   /// Checks the rest and finds out how long the spelled body is.

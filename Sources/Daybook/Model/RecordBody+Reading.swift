@@ -113,6 +113,13 @@ extension RecordBody {
   @inline(__always)
   static func row(of key: ByteView, in view: ByteView, _ layout: Layout) -> (row: Int, heapStart: Int)? {
     if layout.hasIndex { return indexedRow(of: key, in: view, layout) }
+    return searchedRow(of: key, in: view, layout)
+  }
+
+  @inline(__always)
+  private static func searchedRow(
+    of key: ByteView, in view: ByteView, _ layout: Layout
+  ) -> (row: Int, heapStart: Int)? {
     // Safe: the layout's rows lie in front of its keys, the keys in front of the values, all within the bytes.
     let start = unsafe view.base + (layout.fieldsStart &+ 2)
     let end = unsafe view.base + layout.keysStart
@@ -138,11 +145,21 @@ extension RecordBody {
   private static func indexedRow(
     of key: ByteView, in view: ByteView, _ layout: Layout
   ) -> (row: Int, heapStart: Int)? {
-    guard let number = unsafe FieldIndex.row(of: key, in: view, layout, indexAddress(of: view), last: lastRow(of: view)) else {
-      return nil
+    var address = indexAddress(of: view)
+    if address & 1 != 0 {
+      guard let made = lateAddress(address, of: view, layout) else { return searchedRow(of: key, in: view, layout) }
+      address = made
     }
+    guard let number = unsafe FieldIndex.row(of: key, in: view, layout, address, last: lastRow(of: view)) else { return nil }
     let row = layout.fieldsStart &+ 2 &+ tableStride &* number
     return (row, number == 0 ? 0 : Int(view.uint32(at: row &- 4)))
+  }
+
+  /// Where the index is that a late one has made; nil where there is none yet.
+  private static func lateAddress(_ address: UInt, of view: ByteView, _ layout: Layout) -> UInt? {
+    // Safe: an odd address was put there with its object, which the storage keeps as long as the bytes.
+    guard let pointer = unsafe UnsafeRawPointer(bitPattern: address & ~1) else { return nil }
+    return unsafe Unmanaged<LateFieldIndex>.fromOpaque(pointer).takeUnretainedValue().address(of: view, layout)
   }
 
   /// The mark of a field, or nil when there is none.

@@ -40,7 +40,7 @@ import Synchronization
     private var fieldCount16: UInt16 = 0
     /// Whether everything was checked, values and UTF-8 included.
     var isChecked = false
-    /// Whether the address of a `FieldIndex` is in front of the layout.
+    /// Whether the address of an index is in front of the layout.
     var hasIndex = false
 
     init() {}
@@ -64,8 +64,8 @@ import Synchronization
   /// What the bodies of an allocation need.
   struct Needs {
     let services: RecordServices?
-    /// Of the only body in it.
-    let index: FieldIndex?
+    /// Of the only body in it: a `FieldIndex` or a `LateFieldIndex`.
+    let index: AnyObject?
   }
 
   /// Words, so that every body in it can be aligned.
@@ -109,7 +109,7 @@ import Synchronization
   private let storage: Storage
   private let base: UnsafeRawPointer
 
-  static func makeStorage(byteCount: Int, services: RecordServices?, index: FieldIndex? = nil) -> Storage {
+  static func makeStorage(byteCount: Int, services: RecordServices?, index: AnyObject? = nil) -> Storage {
     Storage.create(minimumCapacity: (byteCount &+ 7) / 8) { _ in Needs(services: services, index: index) }
   }
 
@@ -121,9 +121,8 @@ import Synchronization
     unsafe self.base = base
   }
 
-  /// - Parameter isIndexed: a body of very many fields gets an index: it is read, not written or checked.
-  init(copying view: ByteView, layout: Layout, services: RecordServices? = nil, isIndexed: Bool = false) {
-    let index = isIndexed ? FieldIndex(spelled: view, layout) : nil
+  init(copying view: ByteView, layout: Layout, services: RecordServices? = nil) {
+    let index = Self.lateIndex(layout)
     let start = index == nil ? 0 : Self.indexByteCount
     storage = Self.makeStorage(byteCount: start + Layout.byteCount + view.count, services: services, index: index)
     var layout = layout
@@ -200,36 +199,54 @@ import Synchronization
 
   init(stored view: ByteView, _ shapes: ShapeTable, services: RecordServices?) throws(BodyFault) {
     guard PackedBody.isPacked(view) else {
-      self.init(copying: view, layout: try Self.layout(of: view), services: services, isIndexed: true)
+      self.init(copying: view, layout: try Self.layout(of: view), services: services)
       return
     }
     let packed = try PackedBody(view, in: shapes)
     self.init(spelling: packed, try packed.plan(in: shapes), services: services)
   }
 
-  /// Of what a body with an index has in front of its layout: the index's address, and what was asked for last.
+  /// Of what a body with an index has in front of its layout: the index's address, odd for a `LateFieldIndex`, and what was asked for
+  /// last.
   static let indexByteCount = 16
+
+  /// What will find the fields of a body that is no spelled shape; nil where it has few.
+  @inline(__always)
+  static func lateIndex(_ layout: Layout) -> LateFieldIndex? {
+    layout.fieldCount < FieldIndex.leastSpelledFieldCount ? nil : LateFieldIndex()
+  }
 
   /// - Parameter base: where there is room for `indexByteCount` bytes, at a whole word.
   static func store(_ index: FieldIndex, at base: UnsafeMutableRawPointer) {
     // Safe: the caller's.
-    unsafe base.storeBytes(of: index.address, as: UInt.self)
+    unsafe store(index.address, at: base)
+  }
+
+  static func store(_ index: LateFieldIndex, at base: UnsafeMutableRawPointer) {
+    // Safe: the caller's. An object begins at a whole word.
+    unsafe store(UInt(bitPattern: Unmanaged.passUnretained(index).toOpaque()) | 1, at: base)
+  }
+
+  private static func store(_ address: UInt, at base: UnsafeMutableRawPointer) {
+    unsafe base.storeBytes(of: address, as: UInt.self)
     // All that an atomic number is made of.
     unsafe base.storeBytes(of: 0, toByteOffset: 8, as: Int.self)
   }
 
   /// A packed body spelled out into an allocation of its own, with an index when it has many fields.
   init(spelling packed: PackedBody, _ plan: PackedBody.Plan, services: RecordServices?) {
-    let index = plan.hasIndex ? packed.shape.index : nil
-    let start = index == nil ? 0 : Self.indexByteCount
-    storage = Self.makeStorage(
-      byteCount: start &+ Layout.byteCount &+ plan.byteCount, services: services, index: index)
+    let index = plan.isWholeShape && plan.hasIndex ? packed.shape.index : nil
+    let late = index == nil ? Self.lateIndex(plan.layout) : nil
     var layout = plan.layout
-    layout.hasIndex = index != nil
+    layout.hasIndex = index != nil || late != nil
+    let start = layout.hasIndex ? Self.indexByteCount : 0
+    storage = Self.makeStorage(
+      byteCount: start &+ Layout.byteCount &+ plan.byteCount, services: services, index: index ?? late)
     // Safe: the storage was made for address, layout and bytes, and keeps the index.
     unsafe base = storage.withUnsafeMutablePointerToElements { elements in
       let elements = UnsafeMutableRawPointer(elements)
       if let index { unsafe Self.store(index, at: elements) }
+      if let late { unsafe Self.store(late, at: elements) }
       let target = unsafe elements + start
       unsafe target.storeBytes(of: layout, as: Layout.self)
       unsafe packed.spell(plan, to: target + Layout.byteCount)

@@ -125,7 +125,7 @@ import DaybookEngine
       let layout = try RecordBody.layout(of: stored)
       if layout.fieldCount >= FieldIndex.leastSpelledFieldCount {
         lastByteCount = 0
-        return RecordBody(copying: stored, layout: layout, services: services, isIndexed: true)
+        return RecordBody(copying: stored, layout: layout, services: services)
       }
       let target = unsafe room(for: layout)
       // Safe: the layout has the count of these bytes.
@@ -209,7 +209,7 @@ import DaybookEngine
     do throws(BodyFault) {
       if PackedBody.isPacked(stored) { return try RecordBody(stored: stored, shapes, services: services) }
       var layout = try RecordBody.layout(of: stored)
-      if let index = FieldIndex(spelled: stored, layout) {
+      if let index = RecordBody.lateIndex(layout) {
         layout.hasIndex = true
         storage.header = RecordBody.Needs(services: services, index: index)
         // Safe: the room of an address is there, and the storage keeps the index.
