@@ -79,7 +79,7 @@ struct PropertyFields {
   private func place(of property: String, _ valueType: Any.Type) throws(DatabaseError) -> PredicateTranslation.Place {
     if let keys, keys.init(stringValue: property) == nil {
       throw refusal(
-        "The coding key of a property is spelled otherwise; the type can declare its field as RecordKeyPaths.",
+        "The coding key of a property is spelled otherwise; the type can declare its field in recordKeyPaths.",
         property)
     }
     if property == type.recordNameKey {

@@ -49,7 +49,9 @@ public protocol RecordEncodable: Encodable, SendableMetatype {
 }
 
 /// A type whose values are made from records: see ``RecordDecoder``.
-public protocol RecordDecodable: Decodable, SendableMetatype {
+///
+/// For predicates that name properties it may declare `recordKeyPaths`, see ``Daybook/RecordKeyPaths``.
+public protocol RecordDecodable: Decodable, RecordKeyPaths, SendableMetatype {
   /// The type that the record must have. The default is the name of the Swift type, without what it is nested in.
   static var recordType: String { get }
 

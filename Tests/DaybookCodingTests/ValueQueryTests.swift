@@ -162,6 +162,29 @@ struct ValueQueryTests {
     }
   }
 
+  /// Says nothing of a protocol for it.
+  struct DeclaredAlone: RecordCodable {
+    static var recordType: String { "Film" }
+    static var recordKeyPaths: [String: PartialKeyPath<DeclaredAlone>] { ["minutes": \.length] }
+    var length: Int
+    enum CodingKeys: String, CodingKey { case length = "minutes" }
+  }
+  class DeclaredClass: RecordCodable {
+    class var recordType: String { "Film" }
+    class var recordKeyPaths: [String: PartialKeyPath<DeclaredClass>] { ["minutes": \.length] }
+    var length: Int
+    enum CodingKeys: String, CodingKey { case length = "minutes" }
+  }
+
+  @Test("recordKeyPaths of a type that does not name the protocol were passed over without a word")
+  func declaredAlone() async throws {
+    let films = [90, 100].map { Film(id: "f\($0)", title: "A", rating: 7, length: $0) }
+    try await database.save(films)
+    #expect(try await database.fetchAll(DeclaredAlone.self, where: #Predicate { $0.length > 95 }).map(\.length) == [100])
+    #expect(try await database.count(DeclaredClass.self, where: #Predicate { $0.length > 95 }) == 1)
+    #expect(try Query.Predicate(#Predicate<DeclaredAlone> { $0.length > 95 }) == (.field("minutes") > 95))
+  }
+
   @Test("a property is looked for where its coder put it, and refused where that is not known")
   func codingKeys() async throws {
     try await database.save([
@@ -173,7 +196,7 @@ struct ValueQueryTests {
     }
     let renamed = await refusal(#Predicate { $0.length > 95 })
     #expect(renamed?.code == .invalidArguments && renamed?.facts.key == "length")
-    #expect(renamed?.message.contains("RecordKeyPaths") == true)
+    #expect(renamed?.message.contains("recordKeyPaths") == true)
     #expect(try await database.fetchAll(Declared.self, where: #Predicate { $0.length > 95 }).map(\.title) == ["B"])
     #expect(await refusal(#Predicate { $0.secret == "x" })?.message.contains("encrypted") == true)
     #expect(await refusal(#Predicate { $0.cache == "x" })?.message.contains("no field") == true)

@@ -4,30 +4,6 @@
   import Foundation
 #endif
 
-/// A type that says under which keys its properties are in a record, for predicates that name the properties.
-///
-/// ```swift
-/// struct Movie: RecordKeyPaths {
-///   var id: String
-///   var title: String
-///   var director: Person?
-///   static var recordKeyPaths: [String: PartialKeyPath<Movie>] {
-///     ["recordName": \.id, "titel": \.title, "director_name": \.director!.name]
-///   }
-/// }
-/// ```
-/// A property that is not among them has its own name as the key. A path through an optional has a `!` in it; nothing is ever
-/// read through it.
-public protocol RecordKeyPaths {
-  /// The properties by their keys, or by the names of system fields.
-  static var recordKeyPaths: [String: PartialKeyPath<Self>] { get }
-}
-
-extension RecordKeyPaths {
-  /// The same without the type.
-  fileprivate static var anyKeyPaths: [String: AnyKeyPath] { recordKeyPaths }
-}
-
 /// Foundation's predicate over one value, as `#Predicate<Movie> { $0.year > 2000 }` makes it: the name is free outside of ``Query``.
 public typealias FoundationPredicate<Input> = Predicate<Input>
 
@@ -261,7 +237,7 @@ extension PredicateTranslation {
       throw DatabaseError(
         .invalidArguments,
         "The key of a property is not known: Swift does not name one that is computed, inherited or in a property wrapper. "
-          + "The type can declare it as RecordKeyPaths, of a value within it where that is flattened.",
+          + "The type can declare it in recordKeyPaths, of a value within it where that is flattened.",
         facts: .init(found: path.debugDescription))
     }
     let place = try place(.stored(name), valueType)
@@ -415,7 +391,7 @@ extension PredicateTranslation {
     // Whatever is not one value is in several fields, or in one, as its coder says.
     guard isDeclared || ConstantValue.isOneValue(property.path.map { type(of: $0).valueType }) else {
       throw DatabaseError(
-        .invalidArguments, "It is not known where a value of several parts is; the type can declare its key as RecordKeyPaths.",
+        .invalidArguments, "It is not known where a value of several parts is; the type can declare its key in recordKeyPaths.",
         facts: .init(key: field.name))
     }
     return field.isAbsent

@@ -204,7 +204,7 @@ struct FoundationPredicateTests {
     try text(#Predicate { $0.director?.name != "A" }, is: "NOT (director_name == 'A')")
     try text(#Predicate { $0.director!.name == "A" }, is: "director_name == 'A'")
     refusal(#Predicate { $0.director?.name.contains("A") == true }, names: "director")
-    refusal(#Predicate { $0.producer.isAlive }, names: "RecordKeyPaths")
+    refusal(#Predicate { $0.producer.isAlive }, names: "recordKeyPaths")
     refusal(#Predicate { $0.director == nil }, names: "director")
     refusal(#Predicate { $0.title.count > 3 }, names: "found: .count")
     refusal(#Predicate { $0.tags.isEmpty }, names: "found: .isEmpty")
