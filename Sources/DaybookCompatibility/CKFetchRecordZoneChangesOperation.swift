@@ -45,6 +45,9 @@
       }
     }
 
+    /// The name before iOS 12.
+    public typealias ZoneOptions = ZoneConfiguration
+
     private struct Settings: Sendable {
       var recordZoneIDs: [CKRecordZone.ID]?
       var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]?
@@ -78,6 +81,12 @@
     public var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
       get { settings.withLock { $0.configurationsByRecordZoneID } }
       set { settings.withLock { $0.configurationsByRecordZoneID = newValue } }
+    }
+
+    /// The same as ``configurationsByRecordZoneID``, under its name before iOS 12.
+    public var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
+      get { configurationsByRecordZoneID }
+      set { configurationsByRecordZoneID = newValue }
     }
 
     /// Whether all pages are fetched, or only the first of each zone.
@@ -163,6 +172,11 @@
       self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
+    /// Fetches what changed in zones, with the names before iOS 12.
+    public convenience init(recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?) {
+      self.init(recordZoneIDs: recordZoneIDs, configurationsByRecordZoneID: optionsByRecordZoneID)
+    }
+
     override func perform(_ database: CKDatabase) throws {
       let settings = settings.withLock { $0 }
       var errors: [Zone.ID: DatabaseError] = [:]
@@ -217,4 +231,7 @@
       settings.fetchRecordZoneChangesResultBlock?(error.map { .failure($0) } ?? .success(()))
     }
   }
+
+  /// The name before Swift 4.2.
+  public typealias CKFetchRecordZoneChangesOptions = CKFetchRecordZoneChangesOperation.ZoneConfiguration
 #endif

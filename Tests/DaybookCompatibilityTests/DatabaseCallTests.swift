@@ -115,5 +115,31 @@
         #expect(found.values == ["b"])
       }
     }
+
+    @Test("code that asks for changes as before iOS 12 did not compile: it gives options for each zone")
+    func options() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let zone = CKRecordZone(zoneName: "Notes")
+        try await database.save(zone)
+        _ = try await database.modifyRecords(saving: [note("a", in: zone)], deleting: [])
+        let before = try await database.recordZoneChanges(inZoneWith: zone.zoneID)
+        _ = try await database.modifyRecords(saving: [note("b", in: zone), note("c", in: zone)], deleting: [])
+        let options = CKFetchRecordZoneChangesOperation.ZoneOptions()
+        options.previousServerChangeToken = before.changeToken
+        let byZone: [CKRecordZone.ID: CKFetchRecordZoneChangesOptions] = [zone.zoneID: options]
+        let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zone.zoneID], optionsByRecordZoneID: byZone)
+        #expect(operation.configurationsByRecordZoneID?[zone.zoneID] === options)
+        let other = CKFetchRecordZoneChangesOperation()
+        other.recordZoneIDs = [zone.zoneID]
+        other.optionsByRecordZoneID = byZone
+        for operation in [operation, other] {
+          let found = Collected<String>()
+          operation.recordChangedBlock = { found.append($0.recordID.recordName) }
+          await operation.ended { database.add(operation) }
+          #expect(found.values.sorted() == ["b", "c"])
+        }
+      }
+    }
   }
 #endif
