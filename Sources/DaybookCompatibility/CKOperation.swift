@@ -66,7 +66,7 @@
   open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     private let known = Locked<CKDatabase?>(nil)
 
-    /// The database; set by ``CKDatabase/add(_:)``.
+    /// The database; set by ``CKDatabase/add(_:)``. Without one the operation is for the private database of the default container.
     public var database: CKDatabase? {
       get { known.withLock { $0 } }
       set { known.withLock { $0 = newValue } }
@@ -76,10 +76,7 @@
     func perform(_ database: CKDatabase) throws {}
 
     override func perform() throws {
-      guard let database else {
-        throw DatabaseError(.invalidArguments, "An operation needs a database.")
-      }
-      try perform(database)
+      try perform(database ?? CKContainer.default().privateCloudDatabase)
     }
   }
 #endif

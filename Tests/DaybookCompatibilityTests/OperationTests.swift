@@ -408,14 +408,20 @@
       }
     }
 
-    @Test("an operation without a database, on a queue of its own, says so")
-    func noDatabase() async {
-      let operation = CKFetchRecordsOperation(recordIDs: [CKRecord.ID()])
+    @Test("an operation without a database, on a queue of its own, was refused: it is for the default private one")
+    func noDatabase() async throws {
+      Scratch.prepare()
+      let record = CKRecord(recordType: "Note")
+      record["text"] = "one"
+      let operation = CKModifyRecordsOperation(recordsToSave: [record], recordIDsToDelete: nil)
       let ends = Collected<CKError?>()
-      operation.fetchRecordsCompletionBlock = { _, error in ends.append(error as? CKError) }
+      operation.modifyRecordsCompletionBlock = { _, _, error in ends.append(error as? CKError) }
       let queue = OperationQueue()
       await operation.ended { queue.addOperation(operation) }
-      #expect(ends.values.map { $0?.code } == [.invalidArguments])
+      #expect(ends.values.map { $0?.code } == [nil])
+      let database = CKContainer.default().privateCloudDatabase
+      #expect(try await database.record(for: record.recordID)["text"] == "one")
+      try await database.deleteRecord(withID: record.recordID)
     }
 
     @Test("a container that cannot be opened fails each request with the reason, and the next one tries again")
