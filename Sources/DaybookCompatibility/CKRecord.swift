@@ -67,16 +67,17 @@
 
     // MARK: values
 
-    /// The keys that have a value, in order.
-    public final func allKeys() -> [FieldKey] { state.withLock { $0.keys(isEncrypted: false) } }
+    /// The keys that have a value, in order. Those of encrypted values too: a subscript gives nothing for them, and ``encryptedValues`` knows
+    /// which they are.
+    public final func allKeys() -> [FieldKey] { state.withLock { $0.allKeys } }
 
-    /// The keys that were set or removed since the record was fetched or last saved.
-    public final func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys(isEncrypted: false) } }
+    /// The keys that were set or removed since the record was fetched or last saved; those of encrypted values too.
+    public final func changedKeys() -> [FieldKey] { state.withLock { $0.allChangedKeys } }
 
     /// The words of all texts.
     public final func allTokens() -> [String] {
       let content = content
-      return allKeys().flatMap { key -> [String] in
+      return content.keys(isEncrypted: false).flatMap { key -> [String] in
         switch content.object(FieldSlot(key)) {
         case let text as String: [text]
         case let list as [String]: list

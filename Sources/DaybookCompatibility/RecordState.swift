@@ -9,6 +9,14 @@
 
     var key: String { name.text }
 
+    /// The same key, as that of a plain value.
+    var plain: FieldSlot { FieldSlot(name: name, isEncrypted: false) }
+
+    private init(name: ByteText, isEncrypted: Bool) {
+      self.name = name
+      self.isEncrypted = isEncrypted
+    }
+
     init(_ key: String, isEncrypted: Bool = false) {
       name = ByteText(key)
       self.isEncrypted = isEncrypted
@@ -75,6 +83,15 @@
     func keys(isEncrypted: Bool) -> [String] { present(isEncrypted).map(\.key).sorted(by: Self.isBefore) }
 
     func changedKeys(isEncrypted: Bool) -> [String] { changed(isEncrypted).map(\.key).sorted(by: Self.isBefore) }
+
+    /// The keys of plain and of encrypted values, each once.
+    var allKeys: [String] { Self.keys(present(false).union(present(true))) }
+
+    var allChangedKeys: [String] { Self.keys(changed(false).union(changed(true))) }
+
+    private static func keys(_ slots: Set<FieldSlot>) -> [String] {
+      Set(slots.map(\.plain)).map(\.key).sorted(by: isBefore)
+    }
 
     /// The slots of all keys that have a value or were changed, in order.
     func slots(isEncrypted: Bool) -> [FieldSlot] {

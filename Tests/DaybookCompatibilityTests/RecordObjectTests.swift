@@ -267,6 +267,44 @@
       }
     }
 
+    @Test("keys of encrypted values were none of the record's: code that copies all fields of a record lost them")
+    func keysOfEncryptedValues() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let record = CKRecord(recordType: "Note")
+        record["text"] = "plain"
+        record.encryptedValues["secret"] = "hidden"
+        for _ in 0..<2 {
+          #expect(record.allKeys() == ["secret", "text"] && record.encryptedValues.allKeys() == ["secret"])
+          // The value is found in one place only.
+          #expect(record["secret"] == nil && record.encryptedValues["text"] == nil && record.map(\.0) == ["text"])
+          if record.recordChangeTag == nil { #expect(record.changedKeys() == ["secret", "text"]) }
+          try await database.save(record)
+          #expect(record.changedKeys() == [] && record.encryptedValues.changedKeys() == [])
+        }
+
+        let copy = CKRecord(recordType: "Note")
+        let encrypted = Set(record.encryptedValues.allKeys())
+        for key in record.allKeys() {
+          if encrypted.contains(key) {
+            copy.encryptedValues[key] = record.encryptedValues[key]
+          } else {
+            copy[key] = record[key]
+          }
+        }
+        try await database.save(copy)
+        let stored = try await database.record(for: copy.recordID)
+        #expect(stored["text"] == "plain" && stored.encryptedValues["secret"] == "hidden")
+
+        // Code that knows nothing of encrypted values does not take them away.
+        for key in stored.allKeys() { stored[key] = stored[key] }
+        try await database.save(stored)
+        #expect(try await database.record(for: copy.recordID).encryptedValues["secret"] == "hidden")
+        stored.encryptedValues["secret"] = nil
+        #expect(stored.allKeys() == ["text"] && stored.changedKeys() == ["secret"])
+      }
+    }
+
     @Test("a whole record, identities, tokens, cursors and references go through NSKeyedArchiver")
     func archives() async throws {
       try await Scratch.container { container in
