@@ -84,4 +84,6 @@
 
   /// The name before Swift 4.2.
   public typealias CKReferenceAction = CKRecord.Reference.Action
+  /// The name that Swift gives to the Objective-C one, as converted sources have it.
+  public typealias CKRecord_Reference_Action = CKRecord.Reference.Action
 #endif

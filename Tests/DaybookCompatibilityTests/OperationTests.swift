@@ -561,6 +561,41 @@
       if case CKError.zoneBusy = error {} else { Issue.record("the pattern does not match") }
       #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
     }
+
+    @Test("a partial failure of which no item is known said that none had failed: code took its conflicts for solved")
+    func noItems() {
+      let error = CKError(.partialFailure)
+      #expect(error.partialErrorsByItemID == nil && error.userInfo[CKPartialErrorsByItemIDKey] == nil)
+    }
+
+    @Test("an error could not be made with what tests put into it: records, errors of items, seconds to wait")
+    func madeErrors() {
+      let server = CKRecord(recordType: "Note")
+      let conflict = CKError(.serverRecordChanged, userInfo: [CKRecordChangedErrorServerRecordKey: server])
+      #expect(conflict.serverRecord === server && conflict.clientRecord == nil && conflict.partialErrorsByItemID == nil)
+      #expect(conflict.userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord === server)
+      let errors: [CKRecord.ID: CKError] = [server.recordID: conflict]
+      let whole: Error = CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: errors])
+      #expect((((whole as? CKError)?.partialErrorsByItemID?[server.recordID]) as? CKError)?.serverRecord === server)
+      #expect(((whole as NSError).userInfo[CKPartialErrorsByItemIDKey] as? [CKRecord.ID: Error])?.count == 1)
+      let busy = CKError(.requestRateLimited, userInfo: [CKErrorRetryAfterKey: 1.5, NSLocalizedDescriptionKey: "later"])
+      #expect(busy.retryAfterSeconds == 1.5 && busy.userInfo[CKErrorRetryAfterKey] as? NSNumber == 1.5)
+      #expect(busy.userInfo[NSLocalizedDescriptionKey] as? String == "later")
+      #expect(CKError(.zoneBusy).retryAfterSeconds == nil)
+    }
+
+    @Test("there was no way from an NSError back to what it was")
+    func foundationErrors() {
+      let server = CKRecord(recordType: "Note")
+      let conflict = CKError(.serverRecordChanged, userInfo: [CKRecordChangedErrorServerRecordKey: server])
+      #expect(CKError(_nsError: conflict as NSError).code == .serverRecordChanged)
+      #expect(CKError(_nsError: conflict as NSError).serverRecord === server)
+      let whole = CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [server.recordID: conflict]])
+      #expect(CKError(_nsError: whole as NSError).partialErrorsByItemID?.count == 1)
+      #expect(CKError(_nsError: CKError(DatabaseErrors.busy) as NSError).retryAfterSeconds == 0.25)
+      #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 26)).code == .zoneNotFound)
+      #expect(CKError(_nsError: NSError(domain: NSCocoaErrorDomain, code: 26)).code == .internalError)
+    }
   }
 
   /// It is cancelled right after it was looked at for the first time.
