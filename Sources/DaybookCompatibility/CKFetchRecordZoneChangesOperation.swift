@@ -228,7 +228,7 @@
     override func finish(_ error: CKError?) {
       let settings = settings.withLock { $0 }
       settings.fetchRecordZoneChangesCompletionBlock?(error)
-      settings.fetchRecordZoneChangesResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.fetchRecordZoneChangesResultBlock?(Self.result(error))
     }
   }
 

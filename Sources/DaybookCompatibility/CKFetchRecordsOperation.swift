@@ -109,7 +109,7 @@
     override func finish(_ error: CKError?) {
       let settings = settings.withLock { $0 }
       settings.fetchRecordsCompletionBlock?(found.withLock { $0 }, error)
-      settings.fetchRecordsResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.fetchRecordsResultBlock?(Self.result(error))
     }
   }
 #endif

@@ -105,7 +105,7 @@
       set { settings.withLock { $0.modifyRecordsCompletionBlock = newValue } }
     }
 
-    /// Called at the end.
+    /// Called at the end: with what became of the request. Each record has a block of its own.
     @preconcurrency
     public var modifyRecordsResultBlock: (@Sendable (Result<Void, any Error>) -> Void)? {
       get { settings.withLock { $0.modifyRecordsResultBlock } }
@@ -145,7 +145,7 @@
       let saved = done.saves.filter { $0.result.failure == nil }.map(\.record)
       let deleted = done.deletes.filter { $0.result.failure == nil }.map(\.id)
       settings.modifyRecordsCompletionBlock?(saved, deleted, error)
-      settings.modifyRecordsResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.modifyRecordsResultBlock?(Self.result(error))
     }
   }
 

@@ -19,6 +19,12 @@
     /// Reports that everything is done, or what went wrong.
     func finish(_ error: CKError?) {}
 
+    /// What a block that takes a result is told at the end: what became of the request. Items that failed are no failure of it, as they
+    /// are to the older blocks that take an error: each has a result of its own.
+    static func result(_ error: CKError?) -> Result<Void, any Error> {
+      if let error, error.code != .partialFailure { .failure(error) } else { .success(()) }
+    }
+
     private func end(_ error: CKError?) {
       let isFirst = hasEnded.withLock { hasEnded in
         defer { hasEnded = true }

@@ -80,7 +80,7 @@
     override func finish(_ error: CKError?) {
       let settings = settings.withLock { $0 }
       settings.fetchRecordZonesCompletionBlock?(found.withLock { $0 }, error)
-      settings.fetchRecordZonesResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.fetchRecordZonesResultBlock?(Self.result(error))
     }
   }
 
@@ -165,7 +165,7 @@
       let saved = done.saves.compactMap { try? $0.result.get() }
       let deleted = done.deletes.filter { $0.result.failure == nil }.map(\.id)
       settings.modifyRecordZonesCompletionBlock?(saved, deleted, error)
-      settings.modifyRecordZonesResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.modifyRecordZonesResultBlock?(Self.result(error))
     }
   }
 #endif

@@ -88,7 +88,7 @@
       let saved = done.saves.compactMap { try? $0.result.get() }
       let deleted = done.deletes.filter { $0.result.failure == nil }.map(\.id)
       settings.modifySubscriptionsCompletionBlock?(saved, deleted, error)
-      settings.modifySubscriptionsResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.modifySubscriptionsResultBlock?(Self.result(error))
     }
   }
 
@@ -162,7 +162,7 @@
     override func finish(_ error: CKError?) {
       let settings = settings.withLock { $0 }
       settings.fetchSubscriptionCompletionBlock?(found.withLock { $0 }, error)
-      settings.fetchSubscriptionsResultBlock?(error.map { .failure($0) } ?? .success(()))
+      settings.fetchSubscriptionsResultBlock?(Self.result(error))
     }
   }
 #endif

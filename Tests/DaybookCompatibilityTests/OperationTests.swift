@@ -302,6 +302,52 @@
       }
     }
 
+    @Test("a block that takes a result was told that the request had failed where one of its items had")
+    func results() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let zone = CKRecordZone(zoneName: "Results")
+        try await database.save(zone)
+        let missing = CKRecord.ID(recordName: "missing", zoneID: CKRecordZone.ID(zoneName: "Missing"))
+        let requests = Collected<Result<Void, any Error>>()
+        let items = Collected<CKError.Code?>(), older = Collected<CKError.Code?>()
+        @Sendable func note(_ result: Result<some Any, any Error>) { items.append((result.failure as? CKError)?.code) }
+
+        let lost = CKRecord(recordType: "Note", recordID: missing)
+        let modify = CKModifyRecordsOperation(recordsToSave: [lost], recordIDsToDelete: nil)
+        modify.perRecordSaveBlock = { note($1) }
+        modify.modifyRecordsCompletionBlock = { older.append(($2 as? CKError)?.code) }
+        modify.modifyRecordsResultBlock = { requests.append($0) }
+        let fetch = CKFetchRecordsOperation(recordIDs: [CKRecord.ID(recordName: "missing")])
+        fetch.perRecordResultBlock = { note($1) }
+        fetch.fetchRecordsCompletionBlock = { older.append(($1 as? CKError)?.code) }
+        fetch.fetchRecordsResultBlock = { requests.append($0) }
+        let zones = CKFetchRecordZonesOperation(recordZoneIDs: [missing.zoneID])
+        zones.perRecordZoneResultBlock = { note($1) }
+        zones.fetchRecordZonesCompletionBlock = { older.append(($1 as? CKError)?.code) }
+        zones.fetchRecordZonesResultBlock = { requests.append($0) }
+        let subscriptions = CKFetchSubscriptionsOperation(subscriptionIDs: ["missing"])
+        subscriptions.perSubscriptionResultBlock = { note($1) }
+        subscriptions.fetchSubscriptionCompletionBlock = { older.append(($1 as? CKError)?.code) }
+        subscriptions.fetchSubscriptionsResultBlock = { requests.append($0) }
+        let changes = CKFetchRecordZoneChangesOperation(recordZoneIDs: [missing.zoneID])
+        changes.recordZoneFetchResultBlock = { note($1) }
+        changes.fetchRecordZoneChangesCompletionBlock = { older.append(($0 as? CKError)?.code) }
+        changes.fetchRecordZoneChangesResultBlock = { requests.append($0) }
+        for operation in [modify, fetch, zones, subscriptions, changes] { await operation.ended { database.add(operation) } }
+        #expect(items.values == [.zoneNotFound, .unknownItem, .zoneNotFound, .unknownItem, .zoneNotFound])
+        #expect(older.values == Array(repeating: .partialFailure, count: 5))
+        #expect(requests.values.count == 5 && requests.values.allSatisfy { $0.failure == nil })
+
+        // The request itself.
+        let twice = CKRecord(recordType: "Note")
+        let refused = CKModifyRecordsOperation(recordsToSave: [twice, twice], recordIDsToDelete: nil)
+        refused.modifyRecordsResultBlock = { requests.append($0) }
+        await refused.ended { database.add(refused) }
+        #expect((requests.values.last?.failure as? CKError)?.code == .invalidArguments)
+      }
+    }
+
     @Test("an operation that is cancelled, before or while it runs, ends once, and dependencies go on")
     func cancelled() async throws {
       try await Scratch.container { container in
