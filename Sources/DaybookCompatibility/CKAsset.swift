@@ -8,10 +8,12 @@
   ///
   /// Nothing is read before the record is saved. Anything but a file URL is refused then, with `invalidArguments`; CloudKit ends
   /// the program.
-  public final class CKAsset: NSObject, Sendable {
+  public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     private enum Source {
       case file(URL)
       case asset(Asset)
+      /// A file that is not in the archive that the asset comes from.
+      case missing
     }
 
     private let source: Source
@@ -30,6 +32,7 @@
       switch source {
       case .file(let url): url
       case .asset(let asset): asset.fileURL ?? stage(asset)
+      case .missing: nil
       }
     }
 
@@ -47,12 +50,13 @@
     }
 
     /// The same for Daybook: the file is looked at now.
-    /// - Throws: `invalidArguments` for another URL than a file's, `assetFileNotFound`.
+    /// - Throws: `invalidArguments` for another URL than a file's, `assetFileNotFound`, and `assetNotAvailable` for one from an archive.
     var daybookAsset: Asset {
       get throws(DatabaseError) {
         switch source {
         case .file(let url): try Asset(fileURL: url)
         case .asset(let asset): asset
+        case .missing: throw DatabaseError(.assetNotAvailable, "An archive of an asset has no file; make the asset again.")
         }
       }
     }
@@ -65,6 +69,7 @@
     /// Whether both are the same file, or known to have the same content.
     public override func isEqual(_ object: Any?) -> Bool {
       guard let other = object as? CKAsset else { return false }
+      if other === self { return true }
       return switch (source, other.source) {
       case (.file(let first), .file(let second)): first == second
       case (.asset(let first), .asset(let second)): first == second
@@ -77,6 +82,30 @@
       switch source {
       case .file(let url): url.hashValue
       case .asset(let asset): asset.hashValue
+      case .missing: ObjectIdentifier(self).hashValue
+      }
+    }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Writes what a stored asset is known by, and nothing of a file that was never saved: the author of an archive would choose what is
+    /// read and saved.
+    public func encode(with coder: NSCoder) {
+      guard case .asset(let asset) = source, asset.isArchivable, let data = try? JSONEncoder().encode(Record.Value.asset(asset))
+      else { return }
+      coder.encode(data as NSData, forKey: "daybook.asset")
+    }
+
+    /// Reads what ``encode(with:)`` wrote. Of anything else it is an asset without a file, which no record is saved with: never nil, with
+    /// which Foundation's collections end the program.
+    public init?(coder: NSCoder) {
+      if let data = coder.bytes(forKey: "daybook.asset"),
+        case .asset(let asset)? = try? JSONDecoder().decode(Record.Value.self, from: data)
+      {
+        source = .asset(asset)
+      } else {
+        source = .missing
       }
     }
   }

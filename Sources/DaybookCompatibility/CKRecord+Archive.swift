@@ -236,6 +236,6 @@
 
   extension Asset {
     /// Whether the asset still says what it is when no file may be named.
-    fileprivate var isArchivable: Bool { sha256 != nil || data != nil }
+    var isArchivable: Bool { sha256 != nil || data != nil }
   }
 #endif

@@ -33,7 +33,7 @@
   }
 
   /// A place on the earth.
-  public final class CLLocation: NSObject, NSCopying, Sendable {
+  public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     private let location: Location
 
     /// A Daybook place.
@@ -88,5 +88,32 @@
     public override var description: String { "<\(location.latitude),\(location.longitude)>" }
     /// Itself: it never changes.
     public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    /// Writes all parts that are known.
+    public func encode(with coder: NSCoder) {
+      coder.encode(location.latitude, forKey: "latitude")
+      coder.encode(location.longitude, forKey: "longitude")
+      let others = [
+        ("altitude", location.altitude), ("horizontalAccuracy", location.horizontalAccuracy),
+        ("verticalAccuracy", location.verticalAccuracy), ("course", location.course), ("speed", location.speed),
+        ("timestamp", location.timestamp?.timeIntervalSinceReferenceDate),
+      ]
+      for (key, number) in others { if let number { coder.encode(number, forKey: key) } }
+    }
+
+    /// Reads what ``encode(with:)`` wrote; nil for anything else.
+    public convenience init?(coder: NSCoder) {
+      func number(_ key: String) -> Double? { coder.containsValue(forKey: key) ? coder.decodeDouble(forKey: key) : nil }
+      guard let latitude = number("latitude"), let longitude = number("longitude") else { return nil }
+      self.init(
+        Location(
+          latitude: latitude, longitude: longitude, altitude: number("altitude"),
+          horizontalAccuracy: number("horizontalAccuracy"), verticalAccuracy: number("verticalAccuracy"),
+          course: number("course"), speed: number("speed"),
+          timestamp: number("timestamp").map { Date(timeIntervalSinceReferenceDate: $0) }))
+    }
   }
 #endif

@@ -8,9 +8,9 @@
 
   @Suite("archives of records")
   struct RecordArchiveTests {
-    private func archived(_ record: CKRecord) throws -> CKRecord? {
-      let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
-      return try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data)
+    private func archived<T: NSObject & NSCoding>(_ object: T) throws -> T? {
+      let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+      return try NSKeyedUnarchiver.unarchivedObject(ofClass: T.self, from: data)
     }
 
     @Test("an archive of a record with the text $null could not be read", arguments: ["$null", "$", "$class", "", "\u{0}"])
@@ -153,6 +153,50 @@
         let cursor = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQueryCursor.self, from: archive))
         let rest = try await database.records(continuingMatchFrom: cursor)
         #expect(Set((page.matchResults + rest.matchResults).map(\.0)) == Set(records.map(\.recordID)))
+      }
+    }
+
+    @Test("a place could not be archived: the program ended")
+    func place() throws {
+      let day = Date(timeIntervalSinceReferenceDate: 0.1)
+      let places = [
+        CLLocation(latitude: 48.2, longitude: -16.37), CLLocation(latitude: .infinity, longitude: -0.0),
+        CLLocation(
+          coordinate: .init(latitude: 1, longitude: 2), altitude: -3, horizontalAccuracy: 0, verticalAccuracy: -1,
+          course: 359.5, speed: 0.25, timestamp: day),
+      ]
+      for place in places { #expect(try archived(place) == place) }
+      let values: [String: any CKRecordValue] = ["place": places[0], "text": "one", "list": places as NSArray]
+      let data = try NSKeyedArchiver.archivedData(withRootObject: values, requiringSecureCoding: true)
+      let kinds = [NSDictionary.self, NSArray.self, NSString.self, CLLocation.self]
+      let back = try NSKeyedUnarchiver.unarchivedObject(ofClasses: kinds, from: data) as? [String: Any]
+      #expect(back?["place"] as? CLLocation == places[0] && back?["list"] as? [CLLocation] == places)
+    }
+
+    @Test("an asset could not be archived: the program ended")
+    func asset() async throws {
+      try await Scratch.container { container in
+        let database = container.privateCloudDatabase
+        let record = CKRecord(recordType: "Note")
+        record["file"] = CKAsset(fileURL: try Scratch.file("content"))
+        let file = try #require(record["file"] as? CKAsset)
+        try await database.save(record)
+        let stored = try #require(record["file"] as? CKAsset)
+        #expect(try archived(stored) == stored)
+
+        // As in an archive of a record, its author does not choose which file is read.
+        let values: [String: any CKRecordValue] = ["new": file, "stored": stored]
+        let data = try NSKeyedArchiver.archivedData(withRootObject: values, requiringSecureCoding: true)
+        let kinds = [NSDictionary.self, NSString.self, CKAsset.self]
+        let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClasses: kinds, from: data) as? [String: CKAsset])
+        let without = try #require(back["new"])
+        #expect(back["stored"] == stored && without != file && without == without && without.fileURL == nil)
+        record["file"] = without
+        do {
+          try await database.save(record)
+          Issue.record("it was saved without its file")
+        } catch CKError.assetNotAvailable {
+        }
       }
     }
 
