@@ -65,9 +65,14 @@ let package = Package(
         .defaultIsolation(MainActor.self), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .enableUpcomingFeature("InferIsolatedConformances"),
       ]),
+    // A library with coders of its own, under the names that DaybookCompatibility has, too.
+    .target(
+      name: "DaybookOtherCoders", dependencies: ["DaybookCompatibility"], path: "Tests/DaybookOtherCoders",
+      packageAccess: false, swiftSettings: settings),
     // Code written for CloudKit, as it is out there: the older language mode, and only what is public.
     .testTarget(
-      name: "DaybookCompatibilityTests", dependencies: ["DaybookCompatibility", "Daybook"], packageAccess: false,
+      name: "DaybookCompatibilityTests", dependencies: ["DaybookCompatibility", "DaybookOtherCoders", "Daybook"],
+      packageAccess: false,
       // A snippet that it compiles word for word has a cast that the compiler warns of.
       swiftSettings: [.strictMemorySafety(), .swiftLanguageMode(.v5)]),
     .testTarget(

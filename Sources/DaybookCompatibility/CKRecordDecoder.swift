@@ -7,7 +7,9 @@
   ///
   /// A decoder may be used by several threads at once.
   public final class CKRecordDecoder: Sendable {
+    // Where a library has classes of these names itself, a call means its: code that imports it compiles.
     /// A decoder.
+    @_disfavoredOverload
     public init() {}
 
     /// Makes the value of a record, off the caller's thread.

@@ -11,7 +11,9 @@
     /// The zone of the records.
     public var zoneID: CKRecordZone.ID?
 
+    // Where a library has classes of these names itself, a call means its: code that imports it compiles.
     /// An encoder.
+    @_disfavoredOverload
     public init(zoneID: CKRecordZone.ID? = nil) { self.zoneID = zoneID }
 
     /// The records of a value: each once, its own last.

@@ -5,7 +5,9 @@
 
   /// Makes values of records. A decoder may be used by several threads at once.
   public final class CloudKitRecordDecoder: Sendable {
+    // Where a library has classes of these names itself, a call means its: code that imports it compiles.
     /// A decoder.
+    @_disfavoredOverload
     public init() {}
 
     /// The value of a record. A type with `cloudKitSystemFields` gets those of the record, one with `cloudKitIdentifier` its name.

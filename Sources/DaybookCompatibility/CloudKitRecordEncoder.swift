@@ -34,7 +34,9 @@
     /// The zone of records that are new; values with system fields stay in theirs.
     public var zoneID: CKRecordZone.ID?
 
+    // Where a library has classes of these names itself, a call means its: code that imports it compiles.
     /// An encoder.
+    @_disfavoredOverload
     public init(zoneID: CKRecordZone.ID? = nil) { self.zoneID = zoneID }
 
     /// The record of a value.
