@@ -22,6 +22,8 @@
     /// The system fields as data, made with a `NSKeyedArchiver`.
     final var archivedSystemFields: Data {
       let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+      // The same bytes each time, for values that are compared: on Linux the binary form has its keys in any order.
+      archiver.outputFormat = .xml
       encodeSystemFields(with: archiver)
       archiver.finishEncoding()
       return archiver.encodedData

@@ -236,6 +236,17 @@
       #expect(throws: CloudKitRecordEncodingError.self) { try CloudKitRecordEncoder().encode([1, 2]) }
     }
 
+    @Test("values of one record were not equal: their system fields were other bytes each time")
+    func equalValues() throws {
+      let record = try CloudKitRecordEncoder().encode(Model())
+      let values = try (0..<50).map { _ in try CloudKitRecordDecoder().decode(Model.self, from: record) }
+      #expect(Set(values).count == 1)
+      let coder = try NSKeyedUnarchiver(forReadingFrom: #require(values[0].cloudKitSystemFields))
+      coder.requiresSecureCoding = true
+      #expect(CKRecord(coder: coder)?.recordID == record.recordID)
+      #expect(try CloudKitRecordEncoder().encode(values[0]).recordID == record.recordID)
+    }
+
     @Test("C19: a Boolean is 0 or 1")
     func booleans() throws {
       let record = try CloudKitRecordEncoder().encode(Model(seen: false))
