@@ -121,4 +121,30 @@ struct DamagedReadTests {
     #expect(bench.run("export", cut, out, "--force").status == 3)
     #expect(try Data(contentsOf: URL(fileURLWithPath: out)) == whole)
   }
+
+  @Test("behind a damaged page of the names nothing more was printed, though every record could be read")
+  func damagedNames() throws {
+    let rows = (0..<2500).map { "n\(10_000 + $0),\($0),\(9_000 - $0)" }.joined(separator: "\n")
+    let wide = bench.path("wide.daybook")
+    let table = try bench.write("name,number,down\n\(rows)\n", to: "wide.csv")
+    try bench.good("import", wide, table, "--id", "name", "--type", "Row", "--zone", "Z")
+    try bench.good("compact", wide)
+    let whole = try bench.good("dump", wide).lines
+    let byValue = try bench.good("query", wide, "Row", "number > 10", "--sort", "down", "--keys", "down").lines
+    let sound = Array(try Data(contentsOf: URL(fileURLWithPath: wide)))
+    var foundCount = 0
+    for page in stride(from: 4096, to: sound.count - 4096, by: 4096) where foundCount < 2 {
+      var bytes = sound
+      bytes[page + 2000] ^= 0xFF
+      let broken = try bench.write(bytes, to: "broken.daybook")
+      let outcome = bench.run("dump", broken)
+      guard outcome.errors.contains("of zone Z") else { continue }
+      foundCount += 1
+      #expect(outcome.status == 3 && outcome.lines == whole, "\(page): \(outcome.lines.count) lines, \(outcome.errors)")
+      #expect(bench.run("query", broken, "Row").lines == whole)
+      #expect(bench.run("query", broken, "Row", "number > 10", "--sort", "down", "--keys", "down").lines == byValue)
+      #expect(bench.run("query", broken, "Row", "--count").output == "2500\n")
+    }
+    #expect(foundCount > 0)
+  }
 }

@@ -34,23 +34,36 @@ struct Damage {
 
 /// The way past damage: record by record.
 extension Invocation {
-  /// Calls `body` with the records of a zone that can be read, those after a name, ordered by name.
+  /// Calls `body` with the records of a zone that can be read, those after a name, ordered by name. Behind a damaged page of the names
+  /// they are those that the change journal has.
   func forEachIntactRecord(
     in zone: Zone.ID, after last: String?, _ database: Database, _ snapshot: borrowing Snapshot, _ damage: inout Damage,
     _ body: (Record) throws -> Void
   ) throws {
+    var last = last
+    var unreadableCount = 0
     do {
       try database.forEachName(in: zone, after: last) { name in
         let record: Record?
         do throws(DatabaseError) { record = try snapshot.record(Record.ID(existing: name, in: zone)) } catch {
           guard error.code == .corrupted else { throw error }
           try damage.add("\(zone)/\(name)", error)
+          unreadableCount += 1
+          last = name
           return
         }
         if let record { try body(record) }
+        last = name
       }
     } catch let error as DatabaseError where error.code == .corrupted {
-      try damage.add("the rest of zone \(zone)", error)
+      try damage.add("the names of zone \(zone) to their end", error)
+      let others = try snapshot.journaledRecords(in: zone, after: last)
+      for entry in others.entries { try body(snapshot.record(entry)) }
+      // Those before the damage were named.
+      if others.unreadableCount > unreadableCount {
+        try damage.add("\(Wording.count(others.unreadableCount - unreadableCount, "record")) of zone \(zone)", error)
+      }
+      if let fault = others.fault { try damage.add("the rest of zone \(zone)", fault) }
     }
   }
 
@@ -84,10 +97,7 @@ extension Invocation {
     _ query: Query, isByName: Bool, after shown: [Record.ID], limit: Int, desiredKeys: [String]?, _ database: Database,
     _ snapshot: borrowing Snapshot, _ damage: inout Damage, _ body: (Record) throws -> Void
   ) throws {
-    func shortened(_ record: Record) throws -> Record {
-      guard let desiredKeys else { return record }
-      return try snapshot.records([record.id], desiredKeys: desiredKeys)[record.id] ?? record
-    }
+    func shortened(_ record: Record) -> Record { desiredKeys.map { record.keeping(onlyKeys: $0) } ?? record }
     if isByName {
       return try forEachIntactMatch(query, after: shown.last?.name, limit: limit, database, snapshot, &damage) { record in
         try body(shortened(record))
@@ -95,7 +105,21 @@ extension Invocation {
     }
     let known = Set(shown)
     let rest = try intactMatches(sorted: query, database, snapshot, &damage).filter { !known.contains($0) }
-    for id in rest.prefix(limit) { if let record = try snapshot.record(id) { try body(shortened(record)) } }
+    var journals: [Zone.ID: JournaledRecords] = [:]
+    for id in rest.prefix(limit) { if let record = try record(id, snapshot, &journals) { try body(shortened(record)) } }
+  }
+
+  /// A record that was found before, be it behind a damaged page of the names.
+  private func record(
+    _ id: Record.ID, _ snapshot: borrowing Snapshot, _ journals: inout [Zone.ID: JournaledRecords]
+  ) throws(DatabaseError) -> Record? {
+    do { return try snapshot.record(id) } catch {
+      guard error.code == .corrupted else { throw error }
+      let journal = if let known = journals[id.zone] { known } else { try snapshot.journaledRecords(in: id.zone, after: nil) }
+      journals[id.zone] = journal
+      guard let entry = journal[id.name] else { throw error }
+      return try snapshot.record(entry)
+    }
   }
 
   /// What a query finds among the records that can be read, in its order. A database in memory sorts them: it has a row for each, in
