@@ -73,9 +73,10 @@ extension ReadView {
     var costs = AccessCosts(self, type, plan.trees)
     var best: IndexChoice?
     var order: IndexChoice?
+    let most = plan.filter.hasManyConstants ? Int(clamping: try costs.descents()) : .max
     for planner in plan.planners {
       try checkStop(stop)
-      let ranges = planner.ranges(for: query.predicate)
+      let ranges = planner.ranges(for: query.predicate, atMost: most)
       let isOrder = order == nil && planner.isOrder(of: query, zoneCount: plan.zones.count)
       if isOrder {
         // Its entries are walked over in their order, if it is chosen: their names are not gathered.
@@ -218,4 +219,9 @@ extension IndexPlanner {
     else { return false }
     return isSortable
   }
+}
+
+extension BodyFilter {
+  /// More than a plan may look up one by one in any case.
+  var hasManyConstants: Bool { constants.count > Int(IndexChoice.leastDescents) }
 }

@@ -49,22 +49,24 @@ struct IndexPlanner {
   }
 
   /// Ascending ranges that do not meet; nil where the predicate leaves the whole index, or records without an entry.
-  func ranges(for predicate: Query.Predicate) -> [IndexRange]? {
+  /// - Parameter most: where a list of constants, or an OR, would make more, it is nil, too: a plan may spend so many descents only, and
+  ///   millions of ranges take seconds to be put in order.
+  func ranges(for predicate: Query.Predicate, atMost most: Int = .max) -> [IndexRange]? {
     switch predicate.term {
     case .constant(let isTrue): return isTrue ? nil : []
-    case .condition(let condition): return ranges(for: condition).map(IndexRange.union)
+    case .condition(let condition): return ranges(for: condition, most).map(IndexRange.union)
     case .not: return nil
     case .or(let parts):
       var all: [IndexRange] = []
       for part in parts {
-        guard let some = ranges(for: part) else { return nil }
+        guard all.count <= most, let some = ranges(for: part, atMost: most) else { return nil }
         all += some
       }
       return IndexRange.union(all)
     case .and(let parts):
       var all: [[IndexRange]] = []
       for part in parts {
-        guard let some = ranges(for: part) else { continue }
+        guard let some = ranges(for: part, atMost: most) else { continue }
         // Of a list one element may pass the one part, and another the other.
         if !isSingle { return some }
         all.append(some)
@@ -81,17 +83,17 @@ struct IndexPlanner {
   func isAll(of predicate: Query.Predicate) -> Bool {
     switch predicate.term {
     case .constant(let isTrue): isTrue
-    case .condition(let condition): ranges(for: condition) != nil
+    case .condition(let condition): ranges(for: condition, .max) != nil
     case .not: false
     case .and(let parts): parts.allSatisfy { isAll(of: $0) }
     case .or: ranges(for: predicate) != nil
     }
   }
 
-  private func ranges(for condition: Query.Condition) -> [IndexRange]? {
+  private func ranges(for condition: Query.Condition, _ most: Int) -> [IndexRange]? {
     guard isOf(condition.field) else { return nil }
     switch definition.kind {
-    case .value: return valueRanges(for: condition)
+    case .value: return valueRanges(for: condition, most)
     case .location: return placeRanges(for: condition)
     case .text, nil: return nil
     }
@@ -115,7 +117,7 @@ struct IndexPlanner {
       + [IndexRange(lower: number + [IndexKey.Rank.otherPlace], upper: number + [IndexKey.Rank.otherPlace + 1])]
   }
 
-  private func valueRanges(for condition: Query.Condition) -> [IndexRange]? {
+  private func valueRanges(for condition: Query.Condition, _ most: Int) -> [IndexRange]? {
     let equality = dialect == .cloudKit ? condition.options.union(.ignoringCase) : condition.options
     switch condition.test {
     case .isAbsent: return [nothing]
@@ -128,6 +130,7 @@ struct IndexPlanner {
       }
       return IndexRange.intersection(first, last)
     case .isIn(let values):
+      if values.count > most { return nil }
       var all: [IndexRange] = []
       for value in values {
         guard let some = equal(value, equality) else { return nil }

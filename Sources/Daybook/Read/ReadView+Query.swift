@@ -102,6 +102,8 @@ extension ReadView {
 
   private func access(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> QueryPreparation.Access {
     if plan.filter.acceptsNone { return .none }
+    // To make the filter of many constants ready takes as long as looking at many records.
+    if plan.filter.hasManyConstants { try checkStop(stop) }
     if let names = try namedRecords(plan, stop) { return .named(names) }
     return try indexAccess(plan, stop)
   }

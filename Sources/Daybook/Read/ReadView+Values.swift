@@ -134,10 +134,13 @@ extension ReadView {
   ) throws(DatabaseError) -> Bool {
     guard
       let planner = plan.planners.first(where: { $0.definition.kind == .value && $0.isOf(field) }),
-      let ranges = plan.filter.acceptsAll ? [planner.something] : planner.exactRanges(for: plan.query.predicate)
+      let ranges = plan.filter.acceptsAll
+        ? [planner.something]
+        : planner.exactRanges(
+          for: plan.query.predicate, atMost: plan.filter.hasManyConstants ? Int(clamping: try descentLimit(plan)) : .max)
     else { return false }
     let zones = plan.trees
-    if UInt64(ranges.count) > (try descentLimit(plan, zones)) / UInt64(max(1, zones.count)) { return false }
+    if UInt64(ranges.count) > (try descentLimit(plan)) / UInt64(max(1, zones.count)) { return false }
     var steps = 0
     for trees in zones {
       var values = IndexValues(reader, trees.indexes, kinds: planner.kinds)
@@ -155,19 +158,19 @@ extension ReadView {
 
   /// How many records pass, where an index says so without reading one, and sooner than the records would; nil where none does.
   func countByIndex(_ plan: QueryPreparation, _ stop: QueryStop?) throws(DatabaseError) -> Int? {
+    let most = plan.filter.hasManyConstants ? Int(clamping: try descentLimit(plan)) : .max
     for planner in plan.planners {
-      guard let ranges = planner.exactRanges(for: plan.query.predicate) else { continue }
-      let zones = plan.trees
-      guard let count = try count(of: ranges, zones, descents: try descentLimit(plan, zones), stop) else { continue }
+      guard let ranges = planner.exactRanges(for: plan.query.predicate, atMost: most) else { continue }
+      guard let count = try count(of: ranges, plan.trees, descents: try descentLimit(plan), stop) else { continue }
       return Int(clamping: count)
     }
     return nil
   }
 
-  private func descentLimit(_ plan: QueryPreparation, _ zones: [ZoneTrees]) throws(DatabaseError) -> UInt64 {
+  private func descentLimit(_ plan: QueryPreparation) throws(DatabaseError) -> UInt64 {
     guard let type = plan.query.recordType, !database.options.prefersIndexes else { return .max }
     var total: UInt64 = 0
-    for zone in zones { total += try count(ofType: type, in: zone) }
-    return IndexChoice.descentLimit(recordCount: total, zoneCount: zones.count)
+    for zone in plan.trees { total += try count(ofType: type, in: zone) }
+    return IndexChoice.descentLimit(recordCount: total, zoneCount: plan.trees.count)
   }
 }

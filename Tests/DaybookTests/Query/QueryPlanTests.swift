@@ -141,6 +141,41 @@ struct QueryPlanTests {
     #expect(count > 3)
   }
 
+  @Test("a list of very many constants took minutes where its field has an index, and an instant where it has none")
+  func manyConstants() throws {
+    let database = try Database.scratch()
+    for number in 0..<400 { try database.put("r\(number)", ["n": .int(Int64(number)), "m": .int(Int64(number))]) }
+    try database.setIndex([.queryable], on: "n", ofType: "Note")
+    func predicates(_ key: String, _ count: Int) -> [Query.Predicate] {
+      let field = Query.Field(key)
+      let list = (0..<count).map { ($0 * 7919) % 100_003 }
+      let either = Query.Predicate.any(list.prefix(300).map { field == $0 })
+      let one = field.isIn(list)
+      return [one, !one, one && field > 20, either, !either, one || field == 3]
+    }
+    for count in [1, 63, 64, 65, 100, 101, 500, 100_000] {
+      for (indexed, plain) in zip(predicates("n", count), predicates("m", count)) {
+        let query = Query("Note", where: indexed)
+        let expected = try database.records(Query("Note", where: plain)).map(\.id)
+        #expect(try database.records(query).map(\.id) == expected && database.count(query) == expected.count)
+        #expect(try database.distinctValues(of: "n", for: query).count == expected.count)
+      }
+    }
+    let clock = ContinuousClock()
+    let indexed = Query("Note", where: predicates("n", 200_000)[0])
+    let plain = Query("Note", where: predicates("m", 200_000)[0])
+    func time(_ query: Query) throws -> Duration {
+      let start = clock.now
+      #expect(try database.count(query) > 0)
+      return start.duration(to: clock.now)
+    }
+    let usual = try time(plain)
+    // It was twenty times as long.
+    #expect(try time(indexed) < usual * 5)
+    // They are as many as may be looked up, so the index is used.
+    #expect(try database.explain(Query("Note", where: .field("n").isIn(Array(0..<40)))).access == .index)
+  }
+
   @Test("a plan says what is read, tested and sorted")
   func plans() throws {
     let database = try Database.scratch()
