@@ -54,6 +54,23 @@ struct ImportLossTests {
     #expect(try pin(file) == (input == "gone" ? nil : "1234"))
   }
 
+  @Test("what changes --json and cloudkit-json print is not taken for rows", arguments: [false, true])
+  func otherForms(isCloudKit: Bool) throws {
+    let (file, copy) = (bench.path("a.daybook"), bench.path("copy.daybook"))
+    try bench.good("import", file, try bench.write("id,n\na,1\nb,2\n", to: "t.csv"), "--id", "id")
+    let printed =
+      isCloudKit
+      ? try bench.good("dump", file, "--format", "cloudkit-json") : try bench.good("changes", file, "_defaultZone", "--json")
+    let input = try bench.write(printed.output, to: "in.json")
+    let refused = bench.run("import", copy, input)
+    #expect(refused.status == 6 && refused.errors.contains(isCloudKit ? "cloudkit-json" : "daybook changes --json"))
+    #expect(!FileManager.default.fileExists(atPath: copy))
+    // Whoever means rows says so; and a row that only has some of the keys is one.
+    try bench.good("import", copy, input, "--format", "json")
+    let rows = #"{"saved":[],"deleted":[],"token":"x"}"# + "\n" + #"{"recordName":"a","recordType":"T","fields":{}}"#
+    try bench.good("import", bench.path("rows.daybook"), try bench.write(rows, to: "rows.ndjson"))
+  }
+
   @Test("two texts of an import never become one record, and names come back from an export as they were")
   func names() throws {
     let file = bench.path("n.daybook")

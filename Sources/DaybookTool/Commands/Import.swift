@@ -32,6 +32,7 @@ extension Commands {
       Standard input, a pipe and <(COMMAND) are kept in TMPDIR meanwhile, in a file without a name that nobody else can
       open; a pipe is waited for until it has a writer, and control-C ends that.
       Lines of `daybook dump` are recognised; zone, name and type are theirs, --zone and --type do not count.
+      What `changes --json` and cloudkit-json print is refused, unless --format says that it is rows.
 
       Names       Without --id a later row never meets an earlier one. With it the later row wins, see --on-existing:
                   replace leaves only those encrypted values alone of which the row or dump does not tell what they are;

@@ -44,4 +44,37 @@ enum ForeignInput {
       .malformedInput, "\(name) is HTML or XML, not JSON or CSV.",
       advice: "Was a page saved in the place of the file that it links to? With --format csv its lines are rows all the same.")
   }
+
+  /// Why a row of JSON cannot be one: other commands printed it, in forms that are no lines of a dump. Nil when nothing is known
+  /// against it.
+  ///
+  /// As a row it would become a record with the records of the input as JSON text, under a name of its own.
+  static func fault(in row: JSONValue, line: Int) -> ToolError? {
+    if isChanges(row) {
+      return .badRow(
+        line: line, "this is what `daybook changes --json` prints, not rows.",
+        advice: "What stands in its \"saved\" is lines of a dump: give those, a line each; `daybook delete` takes what is deleted. "
+          + "With --format json it is a row all the same.")
+    }
+    if isCloudKitLine(row) {
+      return .badRow(
+        line: line, "this is a record in the form of cloudkit-json, which is not read back.",
+        advice: "`daybook dump` without --format prints lines that are. With --format json it is a row all the same.")
+    }
+    return nil
+  }
+
+  private static func isChanges(_ row: JSONValue) -> Bool {
+    guard case .object(let members) = row, members.count == 4, case .array? = row["saved"], case .array? = row["deleted"],
+      row["token"]?.text != nil, case .bool? = row["moreComing"]
+    else { return false }
+    return true
+  }
+
+  private static func isCloudKitLine(_ row: JSONValue) -> Bool {
+    guard row["recordName"]?.text != nil, row["recordType"]?.text != nil, row["zoneID"]?["zoneName"]?.text != nil,
+      case .object? = row["fields"]
+    else { return false }
+    return true
+  }
 }

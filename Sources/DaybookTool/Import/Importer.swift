@@ -21,6 +21,8 @@ struct Importer {
   let format: InputFile.Format?
   let options: ImportOptions
   let errors: Output
+  /// Whether an option says what the input is: then what other commands print is rows, too.
+  private let hasFormat: Bool
 
   init(_ input: InputFile, format: InputFile.Format?, _ options: ImportOptions, errors: Output) throws(ToolError) {
     self.input = input
@@ -30,6 +32,7 @@ struct Importer {
     self.format = found == nil ? nil : format ?? found
     self.options = options
     self.errors = errors
+    hasFormat = format != nil
   }
 
   // MARK: the first reading
@@ -75,6 +78,7 @@ struct Importer {
         recordCount += 1
         types.add(try Self.record(row, line, sealedCount: &sealedCount, assets: options.assetFolder))
       } else {
+        if !hasFormat, let fault = ForeignInput.fault(in: row, line: line) { throw fault }
         try survey.observe(row, line: line)
       }
       if (recordCount + survey.rowCount) & 0xFFF == 0 { try bar.update(source.offset, of: source.byteCount) }
