@@ -109,7 +109,8 @@ struct ReferredValueTests {
       } else {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-          id: try container.decode(String.self, forKey: .id), country: try container.decodeIfPresent(String.self, forKey: .country))
+          id: try container.decode(String.self, forKey: .id),
+          country: try container.decodeIfPresent(String.self, forKey: .country))
       }
     }
   }

@@ -122,7 +122,7 @@ struct DamagedReadTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: out)) == whole)
   }
 
-  @Test("behind a damaged page of the names nothing more was printed, though every record could be read")
+  @Test("after a damaged page of the names nothing more was printed, though every record could be read")
   func damagedNames() throws {
     let rows = (0..<2500).map { "n\(10_000 + $0),\($0),\(9_000 - $0)" }.joined(separator: "\n")
     let wide = bench.path("wide.daybook")

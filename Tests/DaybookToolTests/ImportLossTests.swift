@@ -65,7 +65,7 @@ struct ImportLossTests {
     let refused = bench.run("import", copy, input)
     #expect(refused.status == 6 && refused.errors.contains(isCloudKit ? "cloudkit-json" : "daybook changes --json"))
     #expect(!FileManager.default.fileExists(atPath: copy))
-    // Whoever means rows says so; and a row that only has some of the keys is one.
+    // --format says that they are rows; and a row that only has some of the keys is one.
     try bench.good("import", copy, input, "--format", "json")
     let rows = #"{"saved":[],"deleted":[],"token":"x"}"# + "\n" + #"{"recordName":"a","recordType":"T","fields":{}}"#
     try bench.good("import", bench.path("rows.daybook"), try bench.write(rows, to: "rows.ndjson"))

@@ -19,10 +19,19 @@ extension Commands {
     options.isReadOnly = true
     let database = try Database.open(at: source, options: options)
     var bar = ProgressBar("copying", on: invocation.errors)
-    try database.backup(to: target, linksAssets: !invocation.arguments.has("--copy-assets")) { done, total in
-      // A bar that cannot be drawn is no reason to stop.
-      try? bar.update(done, of: total)
-      return true
+    do throws(DatabaseError) {
+      try database.backup(to: target, linksAssets: !invocation.arguments.has("--copy-assets")) { done, total in
+        // A bar that cannot be drawn is no reason to stop.
+        try? bar.update(done, of: total)
+        return true
+      }
+    } catch {
+      guard error.code == .assetFileNotFound || error.code == .assetFileModified else { throw error }
+      let problem = ToolError(error)
+      throw ToolError(
+        problem.status, problem.message,
+        advice: "There is no copy. `daybook check FILE --deep` names what is damaged; `daybook salvage FILE OUT` copies all "
+          + "else.")
     }
     try bar.clear()
     let copy = try Database.open(at: target, options: options)

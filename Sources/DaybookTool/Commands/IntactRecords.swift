@@ -34,7 +34,7 @@ struct Damage {
 
 /// The way past damage: record by record.
 extension Invocation {
-  /// Calls `body` with the records of a zone that can be read, those after a name, ordered by name. Behind a damaged page of the names
+  /// Calls `body` with the records of a zone that can be read, those after a name, ordered by name. After a damaged page of the names
   /// they are those that the change journal has.
   func forEachIntactRecord(
     in zone: Zone.ID, after last: String?, _ database: Database, _ snapshot: borrowing Snapshot, _ damage: inout Damage,
@@ -109,7 +109,7 @@ extension Invocation {
     for id in rest.prefix(limit) { if let record = try record(id, snapshot, &journals) { try body(shortened(record)) } }
   }
 
-  /// A record that was found before, be it behind a damaged page of the names.
+  /// A record that was found before, be it after a damaged page of the names.
   private func record(
     _ id: Record.ID, _ snapshot: borrowing Snapshot, _ journals: inout [Zone.ID: JournaledRecords]
   ) throws(DatabaseError) -> Record? {

@@ -53,8 +53,8 @@ enum ForeignInput {
     if isChanges(row) {
       return .badRow(
         line: line, "this is what `daybook changes --json` prints, not rows.",
-        advice: "What stands in its \"saved\" is lines of a dump: give those, a line each; `daybook delete` takes what is deleted. "
-          + "With --format json it is a row all the same.")
+        advice: "Its \"saved\" are lines of a dump: give those, a line each; `daybook delete` takes what is deleted. With "
+          + "--format json it is a row all the same.")
     }
     if isCloudKitLine(row) {
       return .badRow(
