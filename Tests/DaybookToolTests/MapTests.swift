@@ -78,6 +78,12 @@ struct MapTests {
     let outcome = bench.run("map", damaged)
     #expect(outcome.status == 3 && outcome.output.contains("unreadable"), "\(outcome.output) \(outcome.errors)")
     #expect(bench.run("report", damaged, "-o", bench.path("r.html")).status == 3)
+    // A record's body: the rest of the page is written.
+    var sound = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+    let position = try #require(sound.firstRange(of: Array("El Tarter".utf8))).lowerBound
+    sound[position] ^= 1
+    let rotten = bench.run("report", try bench.write(sound, to: "rotten.daybook"), "--records", "510")
+    #expect(rotten.status == 3 && rotten.output.contains("The last commits") && rotten.output.hasSuffix("</html>\n"))
   }
 
   @Test("a new database, one beside its writer and one that was not closed have maps and reports")

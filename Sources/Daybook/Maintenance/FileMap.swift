@@ -117,16 +117,25 @@ extension ReadView {
         throw DatabaseError(error, path: store.path)
       }
     }
+    // No two places have a byte in common, except in a forged file, where many may lead to most of it.
+    var remaining = pin.end
+    var isForged = false
+    func add(_ place: Place) {
+      guard !isForged, UInt64(place.byteCount) <= remaining else { return isForged = true }
+      remaining -= UInt64(place.byteCount)
+      map.addLive(at: place.offset, UInt64(place.byteCount))
+    }
     let pageByteCount = UInt64(store.header.pageByteCount)
     for case let offset? in pages.map({ Store.offset(ofPage: $0) }) { map.addLive(at: offset, pageByteCount) }
     for zone in try zones() {
       guard let trees = try self.zone(zone.id) else { continue }
       try forEachValue(in: trees.changeJournal) { value in
-        if let entry = ChangeEntry(value) { map.addLive(at: entry.place.offset, UInt64(entry.place.byteCount)) }
+        if let entry = ChangeEntry(value) { add(entry.place) }
       }
     }
     try forEachValue(in: root(Roots.metadata)) { value in
-      if let place = Place(value) { map.addLive(at: place.offset, UInt64(place.byteCount)) }
+      if let place = Place(value) { add(place) }
     }
+    if isForged { throw failure(.operation(offset: pin.end)) }
   }
 }

@@ -82,9 +82,10 @@ extension Invocation {
   }
 
   /// Says what a map does not know, and what of the file is no frame.
-  func status(of map: Database.FileMap) throws -> ExitStatus {
+  /// - Parameter fault: what else went wrong.
+  func status(of map: Database.FileMap, _ fault: DatabaseError? = nil) throws -> ExitStatus {
     try output.flush()
-    if let fault = map.liveFault { throw ToolError(fault) }
+    if let fault = map.liveFault ?? fault { throw ToolError(fault) }
     guard let unreadable = map.kinds.first(where: { $0.name == Database.FileMap.unreadable }) else { return .done }
     try note(
       "daybook: \(Wording.bytes(unreadable.byteCount)) between frames cannot be read; `daybook check FILE` says what is lost.")

@@ -56,8 +56,8 @@ enum MapDrawing {
   }
 
   static func svg(_ map: Database.FileMap, title: String) -> String {
-    var body = text(left, 28, title, size: 16)
-    body += text(
+    var body = Markup.text(left, 28, title, size: 16)
+    body += Markup.text(
       left, 48,
       "\(Wording.bytes(map.fileByteCount)), a square is \(Wording.bytes(map.blockByteCount)); dark is live, pale is dead",
       size: 12)
@@ -69,7 +69,7 @@ enum MapDrawing {
       let frameCount = kinds.reduce(0) { $0 + $1.frameCount }
       body += square(left, y, side, part.color, opacity: 1)
       let frames = frameCount > 0 ? "\(Wording.count(frameCount, "frame")), " : ""
-      body += text(left + 18, y + 10, "\(part.title): \(frames)\(Wording.bytes(byteCount))", size: 12)
+      body += Markup.text(left + 18, y + 10, "\(part.title): \(frames)\(Wording.bytes(byteCount))", size: 12)
       y += 17
     }
     y += 8
@@ -119,9 +119,5 @@ enum MapDrawing {
     let shade = opacity < 1 ? " fill-opacity=\"\(opacity)\"" : ""
     let start = "<rect x=\"\(x)\" y=\"\(y)\" width=\"\(width)\" height=\"\(height)\" fill=\"\(color)\"\(shade)"
     return title.map { "\(start)><title>\(Markup.escaped($0))</title></rect>\n" } ?? "\(start)/>\n"
-  }
-
-  private static func text(_ x: Int, _ y: Int, _ text: String, size: Int) -> String {
-    "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(Markup.escaped(text))</text>\n"
   }
 }

@@ -21,13 +21,13 @@ extension Commands {
       let html = report.page.html
       guard let path = invocation.arguments.value("-o"), !path.isWord("-") else {
         try invocation.output.write(html)
-        return try invocation.status(of: report.map)
+        return try invocation.status(of: report.map, report.fault)
       }
       let file = try Output.named(path, database.outputRules())
       try file.write(html)
       try file.finish()
       try invocation.note("wrote a report into \(path)")
-      return try invocation.status(of: report.map)
+      return try invocation.status(of: report.map, report.fault)
     }
   }
 }
@@ -40,6 +40,8 @@ private struct Report {
 
   private(set) var page: Page
   let map: Database.FileMap
+  /// Why the page is not whole; nil when it is.
+  private(set) var fault: DatabaseError?
   private let database: Database
   private let facts: DatabaseFacts
   private let recordLimit: Int
@@ -142,8 +144,14 @@ private struct Report {
 
   private mutating func addRecords() throws {
     for zone in facts.zones.prefix(Self.zoneLimit) where zone.recordCount > 0 {
-      let records = try database.records(in: zone.id, limit: recordLimit)
       page.heading("Records of \(zone.id)")
+      let records: [Record]
+      do { records = try database.records(in: zone.id, limit: recordLimit) } catch {
+        guard error.code == .corrupted else { throw error }
+        fault = error
+        page.paragraph("\(error)")
+        continue
+      }
       page.table(
         ["Name", "Type", "Created", "By", "Modified", "By"],
         records.map { record in
@@ -174,6 +182,7 @@ private struct Report {
     let found: [Database.TreeInfo]
     do { found = try database.trees() } catch {
       guard error.code == .corrupted else { throw error }
+      fault = error
       return page.paragraph("\(error)")
     }
     page.picture(

@@ -14,24 +14,24 @@ enum TreeDrawing {
   private static let width = left + pagesPerRow * (pageWidth + gap) + 120
 
   static func svg(_ trees: [TreeFacts], title: String) -> String {
-    var body = text(16, 28, title, size: 16)
+    var body = Markup.text(16, 28, title, size: 16)
     var y = 48
     for tree in trees {
       y += 14
-      body += text(16, y, "\(tree.title)  (\(Wording.count(tree.tree.count, "key")))", size: 12)
+      body += Markup.text(16, y, "\(tree.title)  (\(Wording.count(tree.tree.count, "key")))", size: 12)
       y += 8
       if tree.isInCatalog {
-        body += text(24, y + pageHeight - 5, "in the catalog", size: 11)
+        body += Markup.text(24, y + pageHeight - 5, "in the catalog", size: 11)
         y += pageHeight + gap
       }
       for level in tree.tree.levels {
-        body += text(24, y + pageHeight - 5, "level \(level.level)", size: 11)
+        body += Markup.text(24, y + pageHeight - 5, "level \(level.level)", size: 11)
         let drawn = min(level.pageCount, pagesPerRow)
         for index in 0..<drawn {
           body += page(left + index * (pageWidth + gap), y, TreeFacts.fill(level), isLeaf: level.level == 0)
         }
         let more = level.pageCount > drawn ? "… " : ""
-        body += text(
+        body += Markup.text(
           left + drawn * (pageWidth + gap) + 6, y + pageHeight - 5,
           "\(more)\(Wording.count(level.pageCount, "page")), \(Int((TreeFacts.fill(level) * 100).rounded())) %", size: 11)
         y += pageHeight + gap
@@ -54,9 +54,5 @@ enum TreeDrawing {
       <rect x="\(x)" y="\(y + pageHeight - height)" width="\(pageWidth)" height="\(height)" fill="\(color)"/>
 
       """
-  }
-
-  private static func text(_ x: Int, _ y: Int, _ text: String, size: Int) -> String {
-    "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(Markup.escaped(text))</text>\n"
   }
 }

@@ -20,4 +20,9 @@ enum Markup {
     }
     return result
   }
+
+  /// A text within a picture.
+  static func text(_ x: Int, _ y: Int, _ text: String, size: Int) -> String {
+    "<text x=\"\(x)\" y=\"\(y)\" font-size=\"\(size)\">\(escaped(text))</text>\n"
+  }
 }
