@@ -18,6 +18,8 @@ import DaybookEngine
   static let usualByteCount = 8192
   /// The log has no packed bodies in longer operations, but for those of files from elsewhere.
   private static let largestCopy = BodyPacking.largestByteCount
+  /// Two of these, a body and its value, are what the C library's allocator gives back to the system when they are freed.
+  private static let largeByteCount = 32 << 10
 
   private let shapes: ShapeTable
   private let services: RecordServices?
@@ -195,6 +197,7 @@ import DaybookEngine
     _ place: Place, _ copy: (UnsafeMutableRawPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> RecordBody {
     let start = RecordBodyBatch.start(of: place)
+    if place.byteCount >= RecordBodyBatch.largeByteCount { RawMemory.expectLargeValues() }
     // The address of an index is in front of the layout, where there is one.
     let storage = RecordBody.makeStorage(
       byteCount: RecordBody.indexByteCount &+ RecordBodyBatch.room(for: place), services: services)
