@@ -286,6 +286,8 @@ struct RecordRewriter: Rewriter {
       if group.isEmpty { return }
       try writer.append(stamps.view, kind: .imageStamps)
       let isRecord = kind == .saveRecord
+      // To ask after each record was a twentieth of a compaction (row: use-compact).
+      let gathersEntries = isRecord && !writer.store.records.image.leavesEntries
       let linkOffset = isRecord ? RecordBody.previousOffset : Tombstone.previousOffset
       var nameStart = 0
       for (place, nameEnd) in zip(group, nameEnds) {
@@ -303,14 +305,14 @@ struct RecordRewriter: Rewriter {
           relinked.truncate(to: 0)
           guard PackedBody.append(payload, linkedTo: nil, to: relinked) else { throw .operation(offset: place.offset) }
           try writer.append(relinked.view, kind: kind)
-          try putEntries()
+          if gathersEntries { try putEntries() }
           continue
         }
         let link = operation.count - payload.count + linkOffset
         operation.set(uint64: 0, at: link)
         operation.set(uint32: 0, at: link + 8)
         try writer.append(Operation.payload(operation.view), kind: kind)
-        if isRecord { try putEntries() }
+        if gathersEntries { try putEntries() }
       }
       group.removeAll(keepingCapacity: true)
       try writer.pause()

@@ -20,53 +20,56 @@ extension ImageApplier {
   /// Entries of a run; all but the last are full, and sorted.
   static let runCount = TestSetting.keepsLittle ? 64 : 64 << 10
 
-  /// Sorted runs as one: a heap of those that have something left, the least entry first.
+  /// Sorted runs as one: a heap of those that have something left, the least entry first. The heap has the first entry of each run
+  /// beside its number: to ask the runs for both of each comparison counted references, a twelfth of a compaction (row: use-compact).
   struct RunMerge {
+    private struct First {
+      var entry: Entry
+      let run: Int
+      var position: Int
+    }
+
     private var runs: [EntryRun?]
-    private var positions: [Int]
-    private var heap: [Int]
+    private var heap: [First]
 
     /// Takes the runs away from who had them.
     init(_ source: inout [EntryRun]) {
       runs = source
-      positions = Array(repeating: 0, count: runs.count)
       // Sorted by their first entries, which is a heap.
-      heap = source.indices.sorted { [source] in source[$0][0] < source[$1][0] }
+      heap = source.enumerated().map { First(entry: $1[0], run: $0, position: 0) }.sorted { $0.entry < $1.entry }
       source = []
     }
 
     var isEmpty: Bool { heap.isEmpty }
 
-    private func entry(of run: Int) -> Entry { runs[run]![positions[run]] }
-
     mutating func next() -> Entry? {
-      guard let run = heap.first else { return nil }
-      let entry = entry(of: run)
-      positions[run] += 1
-      if positions[run] == runs[run]!.count {
-        runs[run] = nil
+      guard var first = heap.first else { return nil }
+      let entry = first.entry
+      first.position += 1
+      if let following = runs[first.run]?.entry(at: first.position) {
+        first.entry = following
+      } else {
+        runs[first.run] = nil
         let last = heap.removeLast()
         if heap.isEmpty { return entry }
-        heap[0] = last
+        first = last
       }
-      sink()
+      sink(first)
       return entry
     }
 
-    private func isLess(_ left: Int, _ right: Int) -> Bool {
-      entry(of: heap[left]) < entry(of: heap[right])
-    }
-
-    /// Puts the first of the heap where it belongs.
-    private mutating func sink() {
+    /// Puts an entry where it belongs, the first of the heap being free.
+    private mutating func sink(_ first: First) {
       var parent = 0
       while true {
-        var least = parent
-        for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isLess(child, least) { least = child }
-        if least == parent { return }
-        heap.swapAt(parent, least)
-        parent = least
+        var child = 2 * parent + 1
+        if child >= heap.count { break }
+        if child + 1 < heap.count, heap[child + 1].entry < heap[child].entry { child += 1 }
+        if !(heap[child].entry < first.entry) { break }
+        heap[parent] = heap[child]
+        parent = child
       }
+      heap[parent] = first
     }
   }
 }
@@ -95,6 +98,9 @@ extension ImageApplier {
     unsafe base[count] = entry
     count += 1
   }
+
+  /// Nil behind the last.
+  func entry(at index: Int) -> Entry? { index < count ? self[index] : nil }
 
   subscript(index: Int) -> Entry {
     precondition(index < count, "an entry of the run")
