@@ -10,6 +10,10 @@
   private let pace: Pace
   /// Bytes of pages in memory, past which they are written.
   private let pageByteLimit: Int
+  /// Up to where the disk was asked to write, and up to where it has.
+  private var sentOffset: UInt64 = 0
+  private var syncedOffset: UInt64 = 0
+  private static let unsyncedByteCount: UInt64 = 16 << 20
 
   package init(_ store: Store, sequence: UInt64, pace: Pace) throws(StoreError) {
     self.store = store
@@ -46,8 +50,15 @@
 
   private func letOthersHaveTheDisk() throws(StoreError) {
     try pace.pause(writtenUpTo: store.log.tail.offset) { () throws(StoreError) in
+      let end = store.log.tail.offset
+      defer { sentOffset = end }
+      // No commit waits for the disk, so it writes while the next operations are copied (row: use-compact).
+      if !pace.isBesideCommits, end - syncedOffset < ImageWriter.unsyncedByteCount {
+        return store.backgroundFile.beginWriteBack(Int(sentOffset)..<Int(end))
+      }
       // This acknowledges nothing.
       try store.log.sync(store.backgroundFile)
+      syncedOffset = end
     }
   }
 

@@ -16,6 +16,8 @@
   /// Of all pauses: each may be shorter than a step.
   private var stepCount = 0
   private var others: CommitSyncs?
+  /// Whether commits were being synced when it was last looked.
+  private(set) var isBesideCommits = false
   /// With pieces of 256 KB the slowest hundredth of durable commits took 7 to 10 times the median (`daybook-bench latency`).
   static let syncByteCount: UInt64 = 96 << 10
   private static let largestSyncByteCount: UInt64 = 1 << 20
@@ -56,8 +58,8 @@
     startOffset = start
     if offset &- syncedOffset >= Pace.syncByteCount {
       try check()
-      let isHurried = others?.look() ?? false
-      if isHurried || offset &- syncedOffset >= Pace.largestSyncByteCount {
+      isBesideCommits = others?.look() ?? false
+      if isBesideCommits || offset &- syncedOffset >= Pace.largestSyncByteCount {
         if syncedOffset != 0 { try sync() }
         syncedOffset = offset
       }

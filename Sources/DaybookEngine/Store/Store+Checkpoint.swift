@@ -16,6 +16,8 @@ extension Store {
   private static let pagesPerFrame = 62
   private static let pagesPerHurriedFrame = 30
   private static let framesPerSync = 4
+  /// The same at a close, which no commit waits for.
+  private static let framesPerSyncAtClose = 64
 
   /// Writes a checkpoint of what readers see now. After a disk error other than a failed sync the store stays usable, and
   /// statistics tell of it (`BackgroundFailures`). Once the store is closing, only `close` itself makes a checkpoint.
@@ -47,7 +49,7 @@ extension Store {
     defer { releaseRetainedFileLock() }
     try tellOfDamagedPage()
     var failure: StoreError?
-    do { if try !writeVersion() { return true } } catch { failure = error }
+    do { if try !writeVersion(isClosing: isClosing) { return true } } catch { failure = error }
     // Only now, because until here our own pin held the written pages.
     let unused = withTurnForBackground { hold in
       versions.reclaimSoon(hold)
@@ -59,13 +61,13 @@ extension Store {
   }
 
   /// Returns false when there is nothing to write.
-  private func writeVersion() throws(StoreError) -> Bool {
+  private func writeVersion(isClosing: Bool) throws(StoreError) -> Bool {
     guard let (slot, state) = slots.claim(versions.publishedWord) else { return false }
     let version = state.fields
     var pages = CheckpointPages(of: version, pinnedBy: slot, in: slots)
     guard version.position.offset > replayStart.offset else { return false }
     do throws(StoreError) {
-      try write(&pages, version)
+      try write(&pages, version, isClosing: isClosing)
     } catch {
       // Pages that got into the file stay there, and their memory is freed anyway: on a full disk, the next checkpoint need not
       // write them again. Any frame that names them follows a sync.
@@ -76,15 +78,24 @@ extension Store {
     return true
   }
 
-  private func write(_ pages: inout CheckpointPages, _ version: Version) throws(StoreError) {
+  private func write(_ pages: inout CheckpointPages, _ version: Version, isClosing: Bool) throws(StoreError) {
     // At `.relaxed`, a version is published before it is durable. The checkpoint frame must prove that everything before it is
     // durable, even when there are no pages whose sync would ensure that.
     if !isMutant("checkpoint-before-commits") { try syncThrough(version.frameNumber) }
     var others = CommitSyncs(self)
     var unsyncedCount = 0
+    let framesPerSync = isClosing ? Store.framesPerSyncAtClose : Store.framesPerSync
+    var sentOffset = log.writtenOffset
     while try writePages(&pages, atMost: others.wereSeen ? Store.pagesPerHurriedFrame : Store.pagesPerFrame) {
       unsyncedCount += 1
-      if !others.look(), unsyncedCount < Store.framesPerSync { continue }
+      if !others.look(), unsyncedCount < framesPerSync {
+        // The disk writes while the next frame is made (row: use-close).
+        let end = log.writtenOffset
+        // A transaction that was rolled back meanwhile may have moved it back.
+        if end > sentOffset { backgroundFile.beginWriteBack(Int(sentOffset)..<Int(end)) }
+        sentOffset = end
+        continue
+      }
       unsyncedCount = 0
       try syncPages()
     }
