@@ -185,6 +185,12 @@ public final class Database: Sendable {
       : Compactor(stores, bytesPerSecond: options.compaction.bytesPerSecond, signal: due) {
         RecordRewriter(options: options, assets: assets, progress: nil)
       }
+    // The store asks when writers rest; an application that opens, writes and closes never does.
+    if options.compaction.isAutomatic, options.lock == .whileOpen, !options.isReadOnly, options.hasBackgroundThread, !isCopy,
+      store.isCompactionDue
+    {
+      due.send()
+    }
     // Asset files that an earlier open has left are looked at once this one has lasted a while.
     if !options.isReadOnly, options.hasBackgroundThread, (try? disk.exists(library.store.directory)) == true {
       scheduleAssetCollection()
