@@ -122,6 +122,9 @@ public final class FaultInjectingDatabase: RecordDatabase {
   /// Those of the database.
   public var limits: Limits { base.limits }
 
+  /// That of the database; it never fails.
+  public func identity() async throws -> String? { try await base.identity() }
+
   /// ``status``, or what the database says.
   public func accountStatus() async throws -> AccountStatus {
     try await run(.accountStatus) { [status] in

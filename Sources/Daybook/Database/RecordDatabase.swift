@@ -11,6 +11,10 @@ public protocol RecordDatabase: AnyObject, Sendable {
   /// How much one request and one record may be.
   var limits: Limits { get }
 
+  /// What tells this database from all others, also after it moved, and the data of one account from that of another. A sync
+  /// keeps what it knows under it, so that one database can be kept equal with several. Nil where there is nothing of the kind.
+  func identity() async throws -> String?
+
   /// Whether there is an account to write with.
   func accountStatus() async throws -> AccountStatus
 
@@ -57,6 +61,9 @@ public protocol RecordDatabase: AnyObject, Sendable {
 }
 
 extension RecordDatabase {
+  /// A database that does not say which one it is.
+  public func identity() async throws -> String? { nil }
+
   /// A database without accounts: always there.
   public func accountStatus() async throws -> AccountStatus { .available }
 }
@@ -74,6 +81,9 @@ extension Database: RecordDatabase {
   ) async throws -> ModifyResult {
     try await modify(saving: records, deleting: ids, policy: policy, atomically: atomically, origin: nil)
   }
+
+  /// The file's own number, which its copies and backups have, too.
+  public func identity() async throws -> String? { try databaseIdentity.uuidString }
 
   /// ``query(_:after:desiredKeys:)-(_,_,_)`` with all fields, off the caller's thread.
   public func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {

@@ -40,7 +40,7 @@ extension Record {
       self.init(unchecked: UUID().uuidString, in: zone)
     }
 
-    init(unchecked name: String, in zone: Zone.ID) {
+    package init(unchecked name: String, in zone: Zone.ID) {
       self.name = name
       self.zone = zone
     }

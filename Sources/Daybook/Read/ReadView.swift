@@ -277,11 +277,16 @@ import DaybookEngine
   }
 
   /// The first keys that begin with these bytes, and where their values are.
-  func metadataPlaces(withPrefix prefix: [UInt8], limit: Int) throws(DatabaseError) -> [(key: [UInt8], place: Place)] {
+  /// - Parameter last: only those after this key; nil for the first.
+  func metadataPlaces(
+    withPrefix prefix: [UInt8], after last: [UInt8]? = nil, limit: Int
+  ) throws(DatabaseError) -> [(key: [UInt8], place: Place)] {
     try asDatabaseError { () throws(PageFault) in
       var places: [(key: [UInt8], place: Place)] = []
       var cursor = reader.cursor(in: root(.metadata))
-      try prefix.withView { (prefix) throws(PageFault) in try cursor.start(at: prefix) }
+      // The least key that is greater ends with one byte 0 more.
+      let start = last.map { $0 + [0] } ?? prefix
+      try start.withView { (start) throws(PageFault) in try cursor.start(at: start) }
       let key = ByteBuffer(capacity: 256)
       while places.count < limit, try cursor.next() {
         cursor.key(into: key)

@@ -132,7 +132,7 @@ extension Database {
 
 extension DatabaseError {
   /// Errors that leave no room for going on with the other records of a request.
-  var concernsWholeCommit: Bool {
+  package var concernsWholeCommit: Bool {
     switch code {
     case .corrupted, .ioFailed, .outcomeUnknown, .diskFull, .readOnly, .closed, .locked, .internalError: true
     default: false
