@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "Daybook", targets: ["Daybook"]),
     .library(name: "DaybookCoding", targets: ["DaybookCoding"]),
     .library(name: "DaybookCompatibility", targets: ["DaybookCompatibility"]),
+    .library(name: "DaybookSync", targets: ["DaybookSync"]),
     .library(name: "DaybookTesting", targets: ["DaybookTesting"]),
     // What the programs of Fuzz/ link; of no use to anybody else.
     .library(name: "DaybookFuzzing", targets: ["DaybookFuzzing"]),
@@ -28,6 +29,7 @@ let package = Package(
     .target(
       name: "DaybookCompatibility", dependencies: ["Daybook", "DaybookCoding", "DaybookEngine"], exclude: ["README.md"],
       swiftSettings: settings),
+    .target(name: "DaybookSync", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"], swiftSettings: settings),
     .target(
       name: "DaybookTesting", dependencies: ["Daybook", "DaybookEngine"], exclude: ["README.md"],
       swiftSettings: settings),
@@ -35,7 +37,7 @@ let package = Package(
     .target(
       name: "DaybookFuzzing", dependencies: ["DaybookEngine", "DaybookTesting", "DaybookTool"], swiftSettings: settings),
     .target(
-      name: "DaybookTool", dependencies: ["Daybook", "DaybookEngine"], swiftSettings: settings),
+      name: "DaybookTool", dependencies: ["Daybook", "DaybookEngine", "DaybookSync"], swiftSettings: settings),
     .executableTarget(name: "DaybookCommand", dependencies: ["DaybookTool"], swiftSettings: settings),
     // The long crash runs of Scripts/crash.sh; not a product.
     .executableTarget(name: "DaybookCrash", dependencies: ["DaybookTesting"], swiftSettings: settings),
@@ -56,6 +58,10 @@ let package = Package(
     // Sees what applications see, as the one above it.
     .testTarget(
       name: "DaybookCodingTests", dependencies: ["DaybookCoding", "Daybook", "DaybookMainActorModels"], packageAccess: false,
+      swiftSettings: settings),
+    // Sees what applications see, as the one above it.
+    .testTarget(
+      name: "DaybookSyncTests", dependencies: ["DaybookSync", "Daybook", "DaybookTesting"], packageAccess: false,
       swiftSettings: settings),
     // An application's target as Xcode makes them: on the main actor, if nothing else is said.
     .target(

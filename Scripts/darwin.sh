@@ -24,7 +24,7 @@ if [ "$(uname -s)" = Darwin ]; then
   exit 0
 fi
 
-all=(DaybookEngine Daybook DaybookCoding DaybookTesting DaybookBenchmarking DaybookTool DaybookFuzzing DaybookCommand DaybookCrash DaybookGuard)
+all=(DaybookEngine Daybook DaybookCoding DaybookSync DaybookTesting DaybookBenchmarking DaybookTool DaybookFuzzing DaybookCommand DaybookCrash DaybookGuard)
 wanted=("$@")
 for name in "$@"; do
   case " ${all[*]} " in

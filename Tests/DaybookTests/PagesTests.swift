@@ -18,6 +18,7 @@ enum Pages {
     "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "DECISIONS.md", "FORMAT.md", "RELIABILITY.md",
     "Benchmarks/README.md", "Benchmarks/RESULTS.md", "Examples/Apple.md", "Examples/Guide.md", "Fuzz/README.md",
     "Sources/DaybookTesting/README.md", "Sources/DaybookCoding/README.md",
+    "Sources/DaybookSync/README.md",
   ]
 
   /// The lines of a page, those of code blocks left out.

@@ -1,0 +1,50 @@
+import Daybook
+
+/// Three versions of a record made into one.
+struct Merge {
+  enum Side { case client, server }
+
+  /// Where the result is not what the server has: a value of nil is a removal. Empty: both are to have the server's version.
+  private(set) var changes: [FieldName: Record.Value?] = [:]
+  /// Whether both sides had changed the record, and not to the same.
+  private(set) var isConflict = false
+  /// Whether the result is what is here already.
+  private(set) var isClient = true
+  /// Fields that both sides have changed, and not to the same.
+  private(set) var overlap: Set<FieldName> = []
+
+  /// - Parameters:
+  ///   - base: what both began with; nil where they never agreed. Then a field that only one side has is that side's.
+  ///   - own: for fields that both changed, what they have been here meanwhile. The server's value among them is one that was sent
+  ///     from here, whose answer was lost: what is here now is newer.
+  ///   - byField: whether fields are merged one by one; else the winner's record is taken as a whole where both have changed.
+  init(
+    _ client: FieldValues, _ server: FieldValues, base: [FieldName: FieldDigest]?, own: [FieldName: Set<FieldDigest?>] = [:],
+    winner: Side, byField: Bool
+  ) {
+    var clients: [FieldName] = []
+    var servers: [FieldName] = []
+    var both: [FieldName] = []
+    for name in Set(client.digests.keys).union(server.digests.keys).union((base ?? [:]).keys) {
+      let (here, there) = (client.digests[name], server.digests[name])
+      if here == there { continue }
+      let former = base?[name]
+      switch (here != former, there != former) {
+      case (true, true) where own[name]?.contains(there) ?? false: clients.append(name)
+      case (true, true): both.append(name)
+      case (true, false): clients.append(name)
+      default: servers.append(name)
+      }
+    }
+    overlap = Set(both)
+    // Which only the server changed is in its version; the client's are put into that.
+    isConflict = !both.isEmpty || !clients.isEmpty && !servers.isEmpty
+    if !byField, isConflict {
+      let all = clients + servers + both
+      (clients, servers, both) = winner == .client ? (all, [], []) : ([], all, [])
+    }
+    if winner == .client { clients += both }
+    for name in clients { changes.updateValue(client.values[name], forKey: name) }
+    isClient = servers.isEmpty && (both.isEmpty || winner == .client)
+  }
+}
