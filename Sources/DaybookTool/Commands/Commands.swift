@@ -6,7 +6,8 @@ import Foundation
 enum Commands {
   static let all: [Command] = [
     info, dump, query, explain, index, get, put, delete, zones, types, changes, watch, subscriptions, history, importRows,
-    export, check, backup, salvage, compact, assets, log, pages, map, report, shell, demo, demoWriter, trialWriter,
+    export, check, backup, salvage, compact, assets, log, pages, map, report, shell, sync, outbox, quarantine, demo, demoWriter,
+    trialWriter,
     trialReader, trialVerifier, trialAssetWriter, trialAssetVerifier, trialHash, help, completions,
   ]
 }
