@@ -174,4 +174,5 @@ private final class HookedFolder: DiskFolder {
   }
   func removeUnfinishedNames(ownedBy owners: FileOwners) { base.removeUnfinishedNames(ownedBy: owners) }
   func sync(holding name: String) throws(DiskFailure) { try called(.syncDirectory, name).sync(holding: name) }
+  func spareDescriptors(_ count: Int) throws(DiskFailure) -> SpareDescriptors? { try base.spareDescriptors(count) }
 }

@@ -134,8 +134,10 @@ extension Database {
     options.lock = .whileOpen
     options.compaction.isAutomatic = false
     let made: any DiskFile
+    let spare: SpareDescriptors?
     do throws(StoreError) {
       do throws(DiskFailure) {
+        spare = try disk.folder(holding: target).spareDescriptors(CopyName.descriptorCount)
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
         try removeLeftover(of: target, temporary, ownedBy: .ofUser(andOf: attributes), on: disk)
       } catch { throw .disk(error) }
@@ -157,10 +159,11 @@ extension Database {
         begun = try begin(made)
       } catch { throw DatabaseError(error, path: source.path) }
       copy = try open(at: temporary, made: made, options: options, disk: disk)
-      do { name = try CopyName(of: copy, target: target, attributes: attributes, disk: disk) } catch {
+      do { name = try CopyName(of: copy, target: target, attributes: attributes, disk: disk, spare) } catch {
         throw DatabaseError(error)
       }
     } catch {
+      spare?.release()
       // Somebody else may have found it unlocked, and have it now, or have put another in its place.
       if (try? disk.folder(holding: temporary).identity(of: lastName(of: temporary))) == made.identity {
         try? Store.removeUnlocked(temporary, .unfinishedDatabase, disk: disk) { .ofUser(andOf: attributes) }
@@ -236,8 +239,15 @@ private struct CopyName {
   private let path: String
   /// Knows which directory the copy has made.
   private let assets: AssetStore
+  /// What a withdrawal needs.
+  private let spare: SpareDescriptors?
+  /// The directory of assets twice, one in it, and the list of that.
+  static let descriptorCount = 4
 
-  init(of copy: Database, target: String, attributes: FileAttributes?, disk: any Disk) throws(DiskFailure) {
+  init(
+    of copy: Database, target: String, attributes: FileAttributes?, disk: any Disk, _ spare: SpareDescriptors?
+  ) throws(DiskFailure) {
+    self.spare = spare
     path = target
     folder = try disk.folder(holding: target)
     self.target = lastName(of: target)
@@ -318,6 +328,7 @@ private struct CopyName {
   /// Nothing is left of a copy that will not be given its name. The file last: with it goes the lock that keeps others away, and
   /// what the next copy knows its folder by.
   func withdraw() {
+    if !isMutant("withdraw-without-descriptors") { spare?.release() }
     do throws(DiskFailure) {
       try AssetStore.removeMoved(target + ".assets", in: folder, of: folderNumber, identity, ownedBy: owners)
     } catch { return }

@@ -75,11 +75,14 @@ package protocol DiskFolder: AnyObject, Sendable {
   /// synced by itself; then its whole volume is synced, through the file with the name.
   /// - Parameter name: one of its names, for failures.
   func sync(holding name: String) throws(DiskFailure)
+  /// Takes so many descriptors; nil on a disk without any.
+  func spareDescriptors(_ count: Int) throws(DiskFailure) -> SpareDescriptors?
 }
 
 extension DiskFolder {
   package func isInside(_ folder: FileIdentity) throws(DiskFailure) -> Bool { false }
   package func isEmptyFileOfRoot(_ name: String) -> Bool { false }
+  package func spareDescriptors(_ count: Int) throws(DiskFailure) -> SpareDescriptors? { nil }
 
   /// The path of a name in it.
   package func place(_ name: String) -> String {

@@ -52,9 +52,14 @@ enum SystemCall {
   static func raised(_ descriptor: Int32) throws(SystemError) -> Int32 {
     if descriptor > STDERR_FILENO || isMutant("standard-descriptor") { return descriptor }
     defer { close(descriptor) }
-    let raised = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-    guard raised >= 0 else { throw .last }
-    return raised
+    return try duplicate(descriptor)
+  }
+
+  /// One more descriptor of an open file, above standard error's.
+  static func duplicate(_ descriptor: Int32) throws(SystemError) -> Int32 {
+    let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+    guard duplicate >= 0 else { throw .last }
+    return duplicate
   }
 
   /// The absolute path without symbolic links. EILSEQ when it is not UTF-8.

@@ -324,6 +324,14 @@ package final class SystemFolder: DiskFolder {
     }
   }
 
+  package func spareDescriptors(_ count: Int) throws(DiskFailure) -> SpareDescriptors? {
+    var folders: [FolderDescriptor] = []
+    try DiskFailure.calling(.open, path) { () throws(SystemError) in
+      for _ in 0..<count { folders.append(FolderDescriptor(try SystemCall.duplicate(descriptor))) }
+    }
+    return SpareDescriptors(folders)
+  }
+
   // MARK: helpers
 
   private func perform<Result>(

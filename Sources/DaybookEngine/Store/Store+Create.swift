@@ -66,7 +66,13 @@ extension Store {
         folder.remove(temporary, ifStill: file)
         throw error
       }
-      if !isMutant("skip-directory-sync-at-creation") { try folder.sync(holding: name) }
+      do throws(DiskFailure) {
+        if !isMutant("skip-directory-sync-at-creation") { try folder.sync(holding: name) }
+      } catch {
+        // An empty database with its own name may be found by others already.
+        if maker != nil { folder.remove(name, ifStill: file) }
+        throw error
+      }
     } catch {
       file.close()
       throw .disk(error)
