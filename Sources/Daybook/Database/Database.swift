@@ -173,8 +173,8 @@ public final class Database: Sendable {
       try stores.fileAttributes()
     } file: { [stores] in
       stores.store.identity
-    } folderNumber: { [stores] in
-      stores.store.header.folderNumber
+    } header: { [stores] in
+      stores.store.header
     }
     let assets = library.store
     // Rights may have been taken from the file since the folder was made.

@@ -144,6 +144,13 @@ extension DatabaseError {
       self.init(.ioFailed, "The file belongs to another user and was not touched.", facts: facts, cause: failure)
     case .notUTF8:
       self.init(.ioFailed, "A component of the path is not valid UTF-8.", facts: facts, cause: failure)
+    case .nameLost:
+      self.init(
+        .badDatabase,
+        "Another file has the name of this database by now, or none has. "
+          + "Close this database, and open what has its name, or give it its name back first.",
+        facts: .init(path: failure.path, found: failure.code == ErrorNumber.notFound ? "no file" : "another file"),
+        cause: failure)
     case .other where failure.operation == .map && failure.code == ErrorNumber.noMemory:
       self.init(
         .ioFailed,

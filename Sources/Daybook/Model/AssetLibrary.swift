@@ -236,7 +236,7 @@ package final class AssetLibrary: Sendable {
         return (temporary.folder, temporary.name, temporary)
       } catch {
         // In another one's folder, copies would be what that one makes of them.
-        guard error.kind == .permission || error.kind == .foreign else { throw DatabaseError(error) }
+        guard [.permission, .foreign, .nameLost].contains(error.kind) else { throw DatabaseError(error) }
         // Copies go where the system wants temporary files.
         staging.withLock { $0.isBeside = false }
       }

@@ -36,8 +36,20 @@ extension AssetStore {
   /// Whether the open file has lost its name: it was replaced or removed. What the directory has by then is not only ours, whatever
   /// its mark says.
   package func nameLeadsElsewhere() throws(DiskFailure) -> Bool {
-    guard let file = state.withLock({ $0.file }), let identity = file(), !isMutant("collect-without-name") else { return false }
-    return try disk.identity(of: database) != identity
+    isMutant("collect-without-name") ? false : try namedFile() != .ours
+  }
+
+  private func namedFile() throws(DiskFailure) -> NamedFile {
+    let (file, firstPage) = state.withLock { ($0.file, $0.header) }
+    guard let identity = file?(), let header = firstPage?() else { return .ours }
+    return try disk.namedFile(database, besides: identity, header)
+  }
+
+  /// Throws when a directory that is made or marked now would be another database's: the open file has lost its name to that, or to none.
+  func namedFileOfDatabase() throws(DiskFailure) -> NamedFile {
+    let named = try namedFile()
+    if named.isOfSameDatabase || isMutant("make-folder-without-name") { return named }
+    throw .nameLost(.makeDirectory, path: directory, to: named)
   }
 
   /// Why nothing would be removed from the directory as it is now, and where it is; nil when something would, or nothing is there.
@@ -64,8 +76,8 @@ extension AssetStore {
   /// - Returns: false when there was something, or a mark.
   func markIfEmpty(_ root: any DiskFolder) throws(DiskFailure) -> Bool {
     var tryCount = 0
-    while let mark = try newMark(of: root, byName: true), try FolderMark.read(in: root) == .nothing,
-      try AssetStore.isEmpty(root)
+    while try FolderMark.read(in: root) == .nothing, try AssetStore.isEmpty(root),
+      let mark = try newMark(of: root, byName: true)
     {
       do throws(DiskFailure) {
         try mark.writeFirst(in: root, like: try attributes()?.ofBookkeeping, number: random())
@@ -91,13 +103,18 @@ extension AssetStore {
   }
 
   /// The mark of this database for a directory; nil where contents have no database.
-  /// - Parameter byName: names the file that has the database's name, and not the one that is open here. Without the file lock
-  ///   another process may have compacted since, and the system gives the number of the old file to the next one that is made.
+  /// - Parameter byName: of the file that has the database's name, and not of the one that is open here. Without the file lock
+  ///   another process may have compacted since, and the system gives the number of the old file to the next one that is made; or a
+  ///   copy of this database, which has a number of its own, was put there.
   private func newMark(of root: any DiskFolder, byName: Bool = false) throws(DiskFailure) -> FolderMark? {
-    guard let folderNumber, folderNumber != 0 else { return nil }
+    guard var folderNumber else { return nil }
     var files: [UInt64] = []
-    var file = byName && !isMutant("mark-open-file") ? try disk.identity(of: database)?.inode : nil
-    if file == nil { file = try fileInode() }
+    var file = try fileInode()
+    if byName, !isMutant("mark-open-file"), case .newer(let identity, let header) = try namedFileOfDatabase() {
+      file = identity.inode
+      folderNumber = header.folderNumber
+    }
+    if folderNumber == 0 { return nil }
     if root.identity != nil, let file {
       files = [file]
       if let next = state.withLock({ $0.nextFile?.inode }), next != file { files.append(next) }

@@ -55,8 +55,8 @@ package final class AssetStore: Sendable {
     var rights: (@Sendable () throws(DiskFailure) -> FileAttributes?)?
     /// Returns the identity of the database file, if one is open.
     var file: (@Sendable () -> FileIdentity?)?
-    /// Returns the number of the database file that is open.
-    var folderNumber: (@Sendable () -> UInt64)?
+    /// Returns the first page of the database file, if one is open.
+    var header: (@Sendable () -> FileHeader)?
     /// The file that is about to take the database's name.
     var nextFile: FileIdentity?
     /// Directories whose own name is known to be durable, each with its identity at that time: someone may remove one, and
@@ -324,23 +324,23 @@ package final class AssetStore: Sendable {
   /// - Parameters:
   ///   - rights: returns nil when the file is closed.
   ///   - file: its identity, for the mark of the directory.
-  ///   - folderNumber: the number in its first page, for the same mark.
+  ///   - header: its first page, for the number in the same mark.
   package func follow(
     rights: @escaping @Sendable () throws(DiskFailure) -> FileAttributes?, file: @escaping @Sendable () -> FileIdentity?,
-    folderNumber: @escaping @Sendable () -> UInt64
+    header: @escaping @Sendable () -> FileHeader
   ) {
     state.withLock { state in
       state.rights = rights
       state.file = file
-      state.folderNumber = folderNumber
+      state.header = header
     }
   }
 
   /// The number in the database's first page that its directory is marked with; nil marks none, and asks for none. Another file, a
   /// restored backup for instance, may have been opened since, and has another one.
   package var folderNumber: UInt64? {
-    guard let number = state.withLock({ $0.folderNumber }), !isMutant("mark-as-first-file") else { return firstFolderNumber }
-    return number()
+    guard let header = state.withLock({ $0.header }), !isMutant("mark-as-first-file") else { return firstFolderNumber }
+    return header().folderNumber
   }
 
   /// Rights and owner of the database's file as they are now; nil for contents without a database beside them.
@@ -428,6 +428,8 @@ package final class AssetStore: Sendable {
         if isRoot { try markOnce(folder) }
         return folder
       }
+      // Not for the file that has the name by now.
+      if isRoot { _ = try namedFileOfDatabase() }
       let attributes = try attributes()
       // Before it is made: file systems give the inode number of a removed file to the next new one.
       state.withLock { state in

@@ -5,8 +5,9 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
     case link, makeDirectory, list, protect
   }
   /// `foreign`: it belongs to another user, and is left alone though it could be removed. `notUTF8`: a path that no text can hold.
+  /// `nameLost`: a database's name leads to another file by now, or to none (`NamedFile`).
   package enum Kind: Sendable {
-    case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, other
+    case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, nameLost, other
   }
 
   package let operation: Operation

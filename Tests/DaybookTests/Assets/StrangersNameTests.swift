@@ -260,7 +260,8 @@ struct StrangersNameTests {
     let path = folder.file("a.daybook")
     let database = try Database.withFiles(at: path)
     makePrivate(path)
-    try database.put("a")
+    // The folder is there: under a lost name none is made.
+    try database.put("a", asset: Asset(data: AssetBench.content(3)))
     try FileManager.default.moveItem(atPath: path, toPath: folder.file("moved"))
     for isTaken in [false, true] {
       if isTaken {

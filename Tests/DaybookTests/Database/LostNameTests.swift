@@ -1,0 +1,82 @@
+import DaybookTesting
+import Foundation
+import Testing
+
+@testable import Daybook
+@testable import DaybookEngine
+
+// What a database does whose name leads to another file by now, or to none.
+
+@Suite("names that were lost")
+struct LostNameTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func move(_ source: String, to target: String) throws {
+    try FileManager.default.moveItem(atPath: folder.file(source), toPath: folder.file(target))
+  }
+
+  private func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: folder.file(name)) }
+
+  @Test(
+    "a save of a database that had lost its name made the folder of assets of the one that has it, and marked it as its own",
+    arguments: [true, false])
+  func folderOfAnother(isOtherThere: Bool) throws {
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.put("a")
+    try move("a", to: "moved")
+    let other = isOtherThere ? try Database.withFiles(at: folder.file("a")) : nil
+    let error = failure { try database.put("b", asset: Asset(data: AssetBench.content(1))) }
+    #expect(error?.code == .badDatabase && error?.message.hasPrefix("Another file has the name") == true)
+    #expect(error?.facts.found == (isOtherThere ? "another file" : "no file"))
+    #expect(!isThere("a.assets"))
+    // What needs no folder goes on.
+    try database.put("c")
+    if let other {
+      try other.put("d", asset: Asset(data: AssetBench.content(2)))
+      #expect(try other.collectAssets(grace: .zero).keptCount == 1)
+      try other.expectClean()
+      try other.close()
+    }
+    try database.close()
+  }
+
+  @Test("an empty folder of assets was marked by a database that had lost its name")
+  func emptyFolder() throws {
+    let database = try Database.withFiles(at: folder.file("a"))
+    try FileManager.default.removeItem(atPath: folder.file("a"))
+    let other = try Database.withFiles(at: folder.file("a"))
+    try FileManager.default.createDirectory(atPath: folder.file("a.assets"), withIntermediateDirectories: false)
+    #expect(failure { _ = try database.prepare(Asset(data: AssetBench.content(1))) }?.code == .badDatabase)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("a.assets")).isEmpty)
+    try other.put("d", asset: Asset(data: AssetBench.content(2)))
+    #expect(try other.collectAssets(grace: .zero).keptCount == 1)
+    try database.close()
+    try other.close()
+  }
+
+  @Test(
+    "the folder that a process made for a copy in its file's place, before it had opened that, was marked for the lost file")
+  func copyInPlace() throws {
+    let database = try Database.withFiles(at: folder.file("a")) { $0.lock = .perTransaction }
+    try database.put("a")
+    try database.backup(to: folder.file("copy"))
+    try SystemDisk().rename(folder.file("copy"), to: folder.file("a"))
+    let asset = try database.prepare(Asset(data: AssetBench.content(1)))
+    try database.put("b", asset: asset)
+    #expect(try database.collectAssets(grace: .zero).keptCount == 1)
+    try database.close()
+  }
+
+  @Test("a file of a small asset is handed out by a database that has lost its name")
+  func handedOut() throws {
+    let database = try Database.withFiles(at: folder.file("a")) { $0.inlineAssetByteCount = 1000 }
+    try database.put("a", asset: Asset(data: AssetBench.content(1)))
+    try move("a", to: "moved")
+    let url = try database.asset("file", of: Record.ID("a"))
+    #expect(try Data(contentsOf: url) == AssetBench.content(1))
+    #expect(!isThere("a.assets"))
+    try database.close()
+  }
+}
