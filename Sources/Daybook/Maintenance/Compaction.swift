@@ -9,7 +9,8 @@ extension Database {
   /// ``Options/Compaction``.
   /// - Parameter progress: called with the records done and all records; false stops with `operationCancelled`, and the
   ///   database is as it was.
-  /// - Throws: `badDatabase` when several names lead to the file (hard links): the new one could take only one of them.
+  /// - Throws: `badDatabase` when several names lead to the file (hard links): the new one could take only one of them; and when the
+  ///   database's name leads to another file by now, or to none.
   ///   `permissionFailure` when a file of this user's could not have the owner, group or access control list of this one.
   ///   `diskFull` and `ioFailed` leave the database as it was, though a transaction that deletes may find no room while it tries
   ///   with that of the reserve; `outcomeUnknown` when the last step failed, which

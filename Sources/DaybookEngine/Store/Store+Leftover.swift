@@ -28,9 +28,13 @@ extension Store {
     }
   }
 
-  /// What has a name that a compaction needs, and is none of the leftovers that it removes; nil when nothing is in the way.
+  /// What has a name that a compaction needs, and is none of the leftovers that it removes, or the database's own; nil when nothing is
+  /// in the way.
   package func compactionObstacle() -> DiskFailure? {
     do throws(DiskFailure) {
+      let named = try disk.namedFile(path, besides: file.identity, header)
+      // A newer one is opened before it is compacted, or this one's compaction has just given it the name.
+      if !named.isOfSameDatabase { return .nameLost(.rename, path: path, to: named) }
       let folder = try disk.folder(holding: path)
       for (suffix, content) in Store.compactionLeftovers {
         let name = lastName(of: Store.unfinishedPath(of: path)) + suffix

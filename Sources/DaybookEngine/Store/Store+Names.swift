@@ -9,11 +9,10 @@ extension Store {
 
   /// Throws if the name leads to another file, or to none.
   func checkHasName() throws(StoreError) {
-    do {
-      guard try disk.identity(of: path) == file.identity else {
-        throw StoreError.refused(reason: "the database's name leads to another file")
-      }
-    } catch { throw StoreError(diskOrStore: error) }
+    try Store.onDisk { () throws(DiskFailure) in
+      let named = try disk.namedFile(path, besides: file.identity, header)
+      if named != .ours { throw DiskFailure.nameLost(.rename, path: path, to: named) }
+    }
   }
 
   /// Whether no other name leads to the file; true when that is unknown.

@@ -91,7 +91,7 @@ extension Store {
         if made == nil, !isMutant("open-half-of-two-files"), try readHeader(opened, options).isOfSameDatabase(as: header) {
           throw .moved(.otherFile)
         }
-        throw .refused(reason: "the database's name leads to another file")
+        throw .disk(.nameLost(.open, path: path, to: .another))
       }
       let log = try log(of: file, header, options)
       var plan = try onDisk { () throws(DiskFailure) in try options.rebuildsTrees ? log.planFromStart() : log.plan() }

@@ -79,4 +79,27 @@ struct LostNameTests {
     #expect(!isThere("a.assets"))
     try database.close()
   }
+
+  @Test("a compaction of a database that had lost its name said that the work was stopped", arguments: [true, false])
+  func compaction(isOtherThere: Bool) throws {
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.put("a")
+    #expect(try database.statistics().compactionObstacle == nil)
+    try move("a", to: "moved")
+    let other = isOtherThere ? try Database.withFiles(at: folder.file("a")) : nil
+    let error = failure { try database.compact() }
+    #expect(error?.code == .badDatabase && error?.facts.path == folder.file("a"))
+    #expect(error?.message.hasPrefix("Another file has the name of this database by now, or none has.") == true)
+    #expect(try database.statistics().compactionObstacle?.contains("has the name") == true)
+    if let other {
+      try other.compact()
+      try other.close()
+      try FileManager.default.removeItem(atPath: folder.file("a"))
+    }
+    try move("moved", to: "a")
+    #expect(try database.statistics().compactionObstacle == nil)
+    try database.compact()
+    try database.expectClean()
+    try database.close()
+  }
 }
