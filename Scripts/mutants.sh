@@ -113,6 +113,7 @@ collect-unmarked                 FolderOwner            a collection empties a f
 collect-for-copies               FolderOwner            a copy of a file empties the original's folder
 collect-without-name             FolderOwner            a database that has lost its name empties the folder of the one that has it
 make-folder-without-name         LostName               a database that has lost its name marks the folder of the one that has it
+name-of-any-length               LongName               a database has a name that leaves none for its compactions
 withdraw-without-descriptors     FewDescriptors         a backup that ends for want of descriptors leaves what it has made
 compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
 close-copy-late                  LeftoverPowerLoss      a copy is closed only after it has its name

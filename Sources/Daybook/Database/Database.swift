@@ -48,7 +48,8 @@ public final class Database: Sendable {
   /// An empty file is taken for a new database, as one that the system has made for a temporary name; not one of another user.
   /// - Throws: `locked` when another process writes and does not release the file in time, or this one has the file open already;
   ///   `ioFailed` when the directory is missing (``Options/createsDirectory`` makes it) or the path is a directory;
-  ///   `notADatabase`, `formatTooNew`, `corrupted`, `diskFull`; `invalidArguments` for `:memory:`.
+  ///   `notADatabase`, `formatTooNew`, `corrupted`, `diskFull`; `invalidArguments` for `:memory:`, and for a new file with a name of
+  ///   more than 237 bytes, to which no compaction or copy could add its own ending.
   public static func open(at path: String, options: Options = .init()) throws(DatabaseError) -> Database {
     if path == ":memory:" {
       throw DatabaseError(

@@ -124,7 +124,7 @@ extension DatabaseError {
     // Where the sentence says it all, the system's number would say it again.
     let isPlain =
       switch failure.kind {
-      case .notFound, .exists, .notRegular, .foreign, .notUTF8: true
+      case .notFound, .exists, .notRegular, .foreign, .notUTF8, .nameTooLong: true
       default: false
       }
     let facts = Facts(
@@ -144,6 +144,13 @@ extension DatabaseError {
       self.init(.ioFailed, "The file belongs to another user and was not touched.", facts: facts, cause: failure)
     case .notUTF8:
       self.init(.ioFailed, "A component of the path is not valid UTF-8.", facts: facts, cause: failure)
+    case .nameTooLong:
+      self.init(
+        .invalidArguments,
+        "A name is too long. Volumes take 255 bytes, and files beside a database have its name with up to 18 bytes more.",
+        facts: .init(
+          path: failure.path, size: failure.byteCount, limit: failure.byteCount.map { _ in Store.longestNameByteCount }),
+        cause: failure)
     case .nameLost:
       self.init(
         .badDatabase,

@@ -137,6 +137,7 @@ extension Database {
     let spare: SpareDescriptors?
     do throws(StoreError) {
       do throws(DiskFailure) {
+        try Store.checkLengthOfName(in: target)
         spare = try disk.folder(holding: target).spareDescriptors(CopyName.descriptorCount)
         if try disk.exists(target) { throw DiskFailure(.create, path: target, kind: .exists, code: 17) }
         try removeLeftover(of: target, temporary, ownedBy: .ofUser(andOf: attributes), on: disk)

@@ -7,7 +7,7 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
   /// `foreign`: it belongs to another user, and is left alone though it could be removed. `notUTF8`: a path that no text can hold.
   /// `nameLost`: a database's name leads to another file by now, or to none (`NamedFile`).
   package enum Kind: Sendable {
-    case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, nameLost, other
+    case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, nameTooLong, nameLost, other
   }
 
   package let operation: Operation

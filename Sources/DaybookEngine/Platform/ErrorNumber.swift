@@ -25,6 +25,7 @@ package enum ErrorNumber {
   package static let notPermitted: Int32 = EPERM
   package static let notUTF8: Int32 = EILSEQ
   package static let noReader: Int32 = ENXIO
+  package static let nameTooLong: Int32 = ENAMETOOLONG
 
   /// What the engine does about an errno.
   package static func kind(of code: Int32) -> DiskFailure.Kind {
@@ -36,6 +37,7 @@ package enum ErrorNumber {
     case EFBIG: .tooLarge
     case ELOOP, ENOTDIR, ENXIO: .notRegular
     case EILSEQ: .notUTF8
+    case ENAMETOOLONG: .nameTooLong
     default: .other
     }
   }

@@ -33,6 +33,7 @@ extension Store {
     let folder: any DiskFolder
     var attributes = given
     do throws(DiskFailure) {
+      if maker == nil { try checkLengthOfName(in: path) }
       let isTaken = try disk.exists(path)
       if isTaken, !replacesEmpty { throw exists }
       folder = try disk.folder(holding: path)

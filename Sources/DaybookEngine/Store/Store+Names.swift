@@ -15,6 +15,16 @@ extension Store {
     }
   }
 
+  /// The longest name of a new database. Volumes take 255 bytes, and the asset files of a copy are below NAME.unfinished.assets: with a
+  /// longer name the file could be written, but not copied, and from 242 bytes on not compacted. One that has it already is opened.
+  package static let longestNameByteCount = 255 - ".unfinished.assets".utf8.count
+
+  package static func checkLengthOfName(in path: String) throws(DiskFailure) {
+    let byteCount = lastName(of: path).utf8.count
+    if byteCount <= longestNameByteCount || isMutant("name-of-any-length") { return }
+    throw DiskFailure(.create, path: path, code: ErrorNumber.nameTooLong, byteCount: byteCount)
+  }
+
   /// Whether no other name leads to the file; true when that is unknown.
   var hasOnlyName: Bool { (try? file.linkCount()).map { $0 <= 1 } ?? true }
 

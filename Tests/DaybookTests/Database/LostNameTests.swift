@@ -103,3 +103,69 @@ struct LostNameTests {
     try database.close()
   }
 }
+
+@Suite("names that are too long")
+struct LongNameTests {
+  private func expectTooLong(_ error: DatabaseError?, _ byteCount: Int) {
+    #expect(error?.code == .invalidArguments && error?.message.hasPrefix("A name is too long.") == true, "\(byteCount)")
+  }
+
+  @Test("a database was made under a name that left none for its compactions and copies", arguments: [238, 245, 251, 255, 256])
+  func created(length: Int) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file(String(repeating: "n", count: length))
+    let error = failure { try Database.open(at: path).close() }
+    expectTooLong(error, length)
+    if length <= 255 { #expect(error?.facts.size == length && error?.facts.limit == 237 && error?.facts.path == path) }
+    let database = try Database.withFiles(at: folder.file("a"))
+    expectTooLong(failure { try database.backup(to: path) }, length)
+    try database.close()
+    expectTooLong(failure { try Database.salvage(from: folder.file("a"), to: path) }, length)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+  }
+
+  @Test("a database of the longest name has assets, is compacted, copied and opened again")
+  func longest() throws {
+    let folder = try TemporaryFolder()
+    func file(_ letter: String) -> String { folder.file(String(repeating: letter, count: 237)) }
+    let database = try Database.withFiles(at: file("n"))
+    try database.put("a", asset: Asset(data: AssetBench.content(1)))
+    try database.compact()
+    try database.backup(to: file("c"))
+    try database.close()
+    try Database.salvage(from: file("n"), to: file("s"))
+    for letter in ["n", "c", "s"] {
+      let again = try Database.withFiles(at: file(letter))
+      try again.expectClean()
+      #expect(try again.collectAssets(grace: .zero).keptCount == 1)
+      try again.close()
+    }
+  }
+
+  @Test(
+    "a file that has a longer name already is opened and written to, and what it cannot have says why",
+    arguments: [241, 242, 251, 255])
+  func existing(length: Int) throws {
+    let folder = try TemporaryFolder()
+    let database = try Database.withFiles(at: folder.file("a"))
+    try database.put("a")
+    try database.close()
+    let path = folder.file(String(repeating: "l", count: length))
+    try FileManager.default.moveItem(atPath: folder.file("a"), toPath: path)
+    let long = try Database.withFiles(at: path)
+    try long.put("b")
+    if length > 241 {
+      expectTooLong(failure { try long.compact() }, length)
+      #expect(try long.statistics().compactionObstacle?.contains("A name is too long.") == true)
+    } else {
+      try long.compact()
+    }
+    let error = failure { try long.put("c", asset: Asset(data: AssetBench.content(1))) }
+    if length > 248 { expectTooLong(error, length) } else { #expect(error == nil) }
+    try long.expectClean()
+    try long.close()
+    let again = try Database.withFiles(at: path)
+    #expect(try again.recordCount(in: .default) == (length > 248 ? 2 : 3))
+    try again.close()
+  }
+}
