@@ -33,6 +33,9 @@ extension Database {
         case .fault(.changed(let path, _, _)): report.add("the file of an asset is not what its name says: \(path)")
         case .fault(.disk(let failure)) where failure.kind == .notRegular || isMutant("find-what-the-disk-refuses"):
           report.add("the file of an asset cannot be read: \(failure)")
+        // The bytes may be sound, but they are out of reach, and other asset files need not be.
+        case .fault(.disk(let failure)) where failure.isOfOnePlace && !isMutant("end-at-unreadable-asset"):
+          report.add("the disk fails to read the file of an asset: \(failure)")
         // The disk gave no answer: that says nothing of the content.
         case .fault(.disk(let failure)): throw DatabaseError(failure)
         }

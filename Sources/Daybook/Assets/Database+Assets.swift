@@ -91,6 +91,8 @@ extension Database {
       case missing
       /// Records name it, and its file has another size.
       case damaged
+      /// Records name it, and the disk fails to say whether it is there, or how large.
+      case unreadable
       /// No record names it; it goes after the grace time.
       case unreferenced
     }
@@ -106,26 +108,30 @@ extension Database {
     public var path: String
   }
 
-  /// All contents that lie in files of their own, by SHA-256: those that records name, and those that nobody names any more.
+  /// All contents that lie in files of their own, by SHA-256: those that records name, and those that nobody names any more. One that
+  /// the disk fails to read is listed as that, with the others.
   /// - Complexity: visits each file's name and size.
   public func storedAssets() throws(DatabaseError) -> [StoredAsset] {
     let named = try reading { (view) throws(DatabaseError) in try view.assets() }
     let inventory: AssetStore.Inventory
-    do { inventory = try library.store.inventory() } catch { throw DatabaseError(error) }
+    do { inventory = try library.store.inventory(passesUnreadable: true) } catch { throw DatabaseError(error) }
     var digests = Set(inventory.digests)
     digests.formUnion(named.keys)
     return try digests.sorted().map { (digest) throws(DatabaseError) in
-      let found: Int?
+      var found: Int?
+      var isUnreadable = false
       do throws(DiskFailure) { found = try library.store.knownByteCount(of: digest, in: inventory.root) } catch {
-        throw DatabaseError(error)
+        guard error.isOfOnePlace, !isMutant("end-at-unreadable-asset") else { throw DatabaseError(error) }
+        isUnreadable = true
       }
       let entry = named[digest]
-      let state: StoredAsset.State
-      if let entry {
-        state = found == nil ? .missing : found == Int(clamping: entry.byteCount) ? .stored : .damaged
-      } else {
-        state = .unreferenced
-      }
+      let state: StoredAsset.State =
+        switch (entry, found) {
+        case (nil, _): .unreferenced
+        case _ where isUnreadable: .unreadable
+        case (_, nil): .missing
+        case (let entry?, let found?): found == Int(clamping: entry.byteCount) ? .stored : .damaged
+        }
       return StoredAsset(
         sha256: digest.name, byteCount: entry.map { Int(clamping: $0.byteCount) } ?? found ?? 0,
         referenceCount: Int(clamping: entry?.count ?? 0), state: state, path: library.store.path(of: digest))

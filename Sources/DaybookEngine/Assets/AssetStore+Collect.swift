@@ -44,7 +44,8 @@ extension AssetStore {
   }
 
   /// Everything in the directory; nothing when there is no directory.
-  package func inventory() throws(DiskFailure) -> Inventory {
+  /// - Parameter passesUnreadable: goes on where the disk fails to read one of the folders.
+  package func inventory(passesUnreadable: Bool = false) throws(DiskFailure) -> Inventory {
     guard let root = try self.root() else { return Inventory(of: nil, .anybody) }
     var result = Inventory(of: root, FileOwners.ofWriters(of: try attributes()).orOfRoot)
     result.notOurs = try notOurs(root)
@@ -53,7 +54,9 @@ extension AssetStore {
       // Being made at this moment, or a leftover.
       if UnfinishedName.matches(entry.name) { continue }
       if entry.isDirectory {
-        try takeFolder(entry.name, of: root, &holders, into: &result)
+        do { try takeFolder(entry.name, of: root, &holders, into: &result) } catch {
+          guard passesUnreadable, error.isOfOnePlace else { throw error }
+        }
       } else if AssetStore.isTemporaryName(entry.name) {
         holders.take(entry.name, at: entry.name, into: &result)
       } else if FolderMark.isTemporaryName(entry.name) || AssetStore.isTemporaryFirstSeen(entry.name) {

@@ -10,6 +10,10 @@ package struct DiskFailure: Error, Sendable, Equatable, CustomStringConvertible 
     case notFound, exists, full, permission, tooLarge, closed, notRegular, foreign, notUTF8, nameTooLong, nameLost, other
   }
 
+  /// Whether the device has lost what is in this place, or the file system that it has. That says nothing of other files, as a lack
+  /// of descriptors or rights would.
+  package var isOfOnePlace: Bool { ErrorNumber.meansLostPlace(code) }
+
   package let operation: Operation
   package let path: String
   package let kind: Kind

@@ -49,6 +49,15 @@ extension ErrorNumber {
     code == ENOLCK || code == ENOSYS || code == ENOTSUP || code == EOPNOTSUPP || code == EINVAL
   }
 
+  /// Linux tells of an inode or a list of names that does not match its checksum by numbers of their own (ext4, XFS).
+  static func meansLostPlace(_ code: Int32) -> Bool {
+    #if os(Linux)
+      code == EIO || code == EUCLEAN || code == EBADMSG
+    #else
+      code == EIO
+    #endif
+  }
+
   package static let unsupported: Int32 = ENOTSUP
   package static let noSuchCommand: Int32 = ENOTTY
 

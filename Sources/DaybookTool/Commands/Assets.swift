@@ -10,12 +10,12 @@ extension Commands {
     ],
     details: """
       A line is the SHA-256, which is also the file's name, the size, how many times records refer to it, and its state:
-      stored, missing, damaged (another size), unreferenced. `daybook check --deep` looks at all bytes.
+      stored, missing, damaged (another size), unreadable (the disk fails), unreferenced. `daybook check --deep` looks at all bytes.
       collect removes files that no record refers to, and what crashes have left. The time counts from the first collection
       that found them so; --grace 0 takes them at once, and a reader in another process may then miss one.
       A folder that another database has made, or that was made for another file of this one, is left alone until
       --take-over says that no other file needs it.
-      The exit status of the list is 1 when something is missing or damaged.
+      The exit status of the list is 1 when something is missing, damaged or unreadable.
       """,
     changesFile: { $0.positionals.count > 1 }
   ) { invocation in
@@ -52,7 +52,7 @@ extension Commands {
         ["sha256", "bytes", "names", "state"],
         assets.map { [$0.sha256, "\($0.byteCount)", "\($0.referenceCount)", $0.state.rawValue] }, numeric: [1, 2])
     }
-    return assets.contains { $0.state == .missing || $0.state == .damaged } ? .finding : .done
+    return assets.contains { [.missing, .damaged, .unreadable].contains($0.state) } ? .finding : .done
   }
 
   private static func tell(_ report: Database.AssetCollection, _ invocation: Invocation) throws {
