@@ -40,7 +40,7 @@ extension Database {
     public var missingByteCount = 0
     /// Contents of assets that came over.
     public var assetCount = 0
-    /// The SHA-256 of contents that records name and that are not there, or are damaged.
+    /// The SHA-256 of contents that records name and that are not there, are damaged, or cannot be read.
     public var missingAssets: [String] = []
     /// Whether nothing acknowledged is missing.
     public var isComplete: Bool {
@@ -144,8 +144,10 @@ extension Database.SalvageReport {
         switch error {
         case .missing, .changed: missingAssets.append(digest.name)
         case .disk(let failure) where failure.operation == .read: missingAssets.append(digest.name)
-        // A link has the place of a folder there.
-        case .disk(let failure) where failure.kind == .notRegular && failure.path.startsWithBytes(of: source.directory):
+        // The disk fails to open it, or a link has the place of a folder there. In the new file's folder either ends the salvage.
+        case .disk(let failure)
+        where (failure.isOfOnePlace && !isMutant("end-salvage-at-unreadable-asset") || failure.kind == .notRegular)
+          && failure.path.startsWithBytes(of: source.directory):
           missingAssets.append(digest.name)
         case .disk(let failure): throw DatabaseError(failure)
         }

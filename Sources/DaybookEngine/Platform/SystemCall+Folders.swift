@@ -100,6 +100,8 @@ extension SystemCall {
         switch errno {
         case EINTR: continue
         case EXDEV, ENOSYS, EOPNOTSUPP, EINVAL, EPERM: return nil
+        // Which of the two files it is, reading and writing tell.
+        case let code where ErrorNumber.meansLostPlace(code): return nil
         default: throw .last
         }
       }

@@ -56,4 +56,34 @@ struct UnreadableAssetTests {
     #expect(try database.files().isEmpty)
     try database.close()
   }
+
+  @Test("a salvage ended at the first asset whose file the disk failed to open", arguments: [false, true])
+  func salvage(failsInFolder: Bool) throws {
+    let (database, assets) = try make(failsInFolder: failsInFolder)
+    try database.close()
+    let report = try Database.salvage(from: folder.file("a"), to: folder.file("b"), options: Database.Options(), disk: disk)
+    #expect(report.assetCount == 2 && report.missingAssets == [assets[0].sha256] && !report.isComplete)
+    let copy = try Database.withFiles(at: folder.file("b"))
+    #expect(try copy.recordCount(in: .default) == 3)
+    #expect(try copy.storedAssets().map(\.state) == [.missing, .stored, .stored])
+    try copy.close()
+  }
+
+  @Test("a salvage that the disk fails to write ends, and says so")
+  func unwritable() throws {
+    let (database, _) = try make(failsInFolder: false)
+    try database.close()
+    let copies = folder.file("b.unfinished.assets/")
+    disk.before { operation, path throws(DiskFailure) in
+      if operation == .create, path.hasPrefix(copies) {
+        throw DiskFailure(operation, path: path, code: ErrorNumber.inputOutput)
+      }
+    }
+    let error = failure {
+      _ = try Database.salvage(from: folder.file("a"), to: folder.file("b"), options: Database.Options(), disk: disk)
+    }
+    #expect(error?.code == .ioFailed)
+    disk.before(nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "a.assets"])
+  }
 }
