@@ -117,6 +117,7 @@ name-of-any-length               LongName               a database has a name th
 withdraw-without-descriptors     FewDescriptors         a backup that ends for want of descriptors leaves what it has made
 end-at-unreadable-asset          UnreadableAsset        a check ends at the first asset file that the disk fails to read
 end-salvage-at-unreadable-asset  UnreadableAsset        so does a salvage
+wait-for-the-next-commit         AssetCollector         a collection that was stopped is forgotten beside a resume
 compact-without-mark             FolderOwner            after a compaction the folder is taken for another file's
 close-copy-late                  LeftoverPowerLoss      a copy is closed only after it has its name
 grow-with-first-page             Leftover               a first page that a full disk cuts leaves a file of any size

@@ -230,17 +230,21 @@ extension Database {
     DispatchQueue.global(qos: .utility).async { [weak self] in
       // Nobody waits for it: what could not be removed now is there for the next one.
       guard let self else { return }
-      do throws(DatabaseError) {
-        if try collectAssets().waitingCount > 0 { scheduleAssetCollection() }
-      } catch {
-        if !library.mayCollect {
-          // A suspension came first: again when that is over.
-          library.collectionIsDue(inSeconds: 0)
-        } else if error.code != .operationCancelled && error.code != .closed {
-          // Statistics tell.
-          store.options.failures[.collection] = error
-        }
+      do throws(DatabaseError) { if try collectAssets().waitingCount > 0 { scheduleAssetCollection() } } catch {
+        collectionHasFailed(error)
       }
+    }
+  }
+
+  /// What becomes of a collection that began by itself.
+  func collectionHasFailed(_ error: DatabaseError) {
+    if case .suspended? = error.cause as? StoreError {
+      // A suspension came first: again when that is over. It may be by now, and `resume` has looked already.
+      library.collectionIsDue(inSeconds: 0)
+      if library.mayCollect, !isMutant("wait-for-the-next-commit") { collectAssetsIfDue() }
+    } else if error.code != .operationCancelled && error.code != .closed {
+      // Statistics tell.
+      store.options.failures[.collection] = error
     }
   }
 }

@@ -43,14 +43,15 @@ package final class AssetLibrary: Sendable {
 
   /// Whether a collection is due or will be.
   @inline(__always)
-  var mayBeDue: Bool { due.load(ordering: .relaxed) != .max }
+  var mayBeDue: Bool { due.load(ordering: .sequentiallyConsistent) != .max }
 
-  /// A collection is due after so many seconds, unless one is due before.
+  /// A collection is due after so many seconds, unless one is due before. Who says so because of a suspension looks then whether that
+  /// is over: the look of `resume` may have come first.
   func collectionIsDue(inSeconds seconds: Int64) {
     let (wait, isLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (time, isOverflow) = Int64(clamping: SystemClock.monotonicNanoseconds()).addingReportingOverflow(wait)
     guard !isLong, !isOverflow else { return }
-    _ = due.min(time, ordering: .relaxed)
+    _ = due.min(time, ordering: .sequentiallyConsistent)
   }
 
   /// True once for each collection that has become due.

@@ -319,6 +319,27 @@ struct AssetCollectorTests {
     }
   }
 
+  @Test("a collection that had met a suspension waited for the next commit where the database was resumed by then")
+  func resumedMeanwhile() throws {
+    let folder = try TemporaryFolder()
+    let database = try Database.withFiles(at: folder.file("a.daybook")) {
+      $0.hasBackgroundThread = true
+      $0.assetGrace = .seconds(1_000_000)
+    }
+    try database.put("a", asset: Asset(data: AssetBench.content(1)))
+    try database.write { _ = try $0.delete(Record.ID("a")) }
+    try database.suspend()
+    let error = try #require(failure { _ = try database.collectAssets() })
+    try database.resume()
+    // The thread of the collection comes to this after the look of `resume`.
+    database.collectionHasFailed(error)
+    let note = folder.file("a.daybook.assets/unreferenced")
+    for _ in 0..<5000 where !FileManager.default.fileExists(atPath: note) { SystemClock.sleep(nanoseconds: 2_000_000) }
+    #expect(FileManager.default.fileExists(atPath: note))
+    #expect(try database.statistics().collectionObstacle == nil)
+    try database.close()
+  }
+
   @Test("a database that is being written to collects by itself when the grace time is over")
   func automatic() async throws {
     let folder = try TemporaryFolder()
