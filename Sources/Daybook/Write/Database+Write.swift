@@ -130,7 +130,10 @@ extension Database {
     guard context.hasChanges else { return abort(context, store) }
     if context.mayDropAssets { scheduleAssetCollection() }
     let repeated: CopiedDeclarations?
-    do throws(DatabaseError) { repeated = try context.repeatDeclarations() } catch {
+    do throws(DatabaseError) {
+      try context.endWaits()
+      repeated = try context.repeatDeclarations()
+    } catch {
       context.forgetAll()
       store.abandon(context.changes)
       throw error

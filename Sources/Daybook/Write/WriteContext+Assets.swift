@@ -33,6 +33,12 @@ extension WriteContext {
     securedAssets.insert(hold.digest)
   }
 
+  /// What the commit refers to waits for its removal no more.
+  func endWaits() throws(DatabaseError) {
+    if securedAssets.isEmpty { return }
+    do { try database.library.store.endWaits(of: securedAssets) } catch { throw DatabaseError(error) }
+  }
+
   /// Secures the assets that the body refers to and that were not edited. A client may save a version whose asset files no
   /// record refers to any more, so that they are gone or about to be collected; or one that was read from another database,
   /// which has them.

@@ -322,14 +322,17 @@ extension AssetStore {
     }
   }
 
-  /// Ends the wait of a content that a commit is about to refer to: else it would go right after the commit that drops it the next
-  /// time, and readers in other processes would have no grace time. If the note cannot be written it is removed, and all wait again.
-  func endWait(of digest: AssetDigest, in root: any DiskFolder) {
+  /// Ends the wait of all asset files that a commit is about to refer to: else one would go right after the commit that drops it the
+  /// next time, and readers in other processes would have no grace time. If the note cannot be written it is removed, and all wait
+  /// again. Called once in the turn of the commit: a database that shares its file reads the note each time.
+  package func endWaits(of digests: Set<AssetDigest>) throws(DiskFailure) {
     if isMutant("keep-waiting") { return }
+    let root = try disk.folder(at: directory)
+    try requireTrustedOwner(root)
     noting.withLock {
       let isKnown = state.withLock { state in
         guard let noted = state.noted, !sharesFile, noted.suspensionCount == state.suspensionCount else { return false }
-        return !noted.digests.contains(digest)
+        return noted.digests.isDisjoint(with: digests)
       }
       if isKnown { return }
       // Without a note nothing waits. Another user's says nothing.
@@ -343,7 +346,7 @@ extension AssetStore {
         try? root.remove(AssetStore.firstSeenName, ownedBy: owners)
         return
       }
-      let ended = AssetStore.withoutLine(of: digest, in: bytes)
+      let ended = AssetStore.withoutLines(of: digests, in: bytes)
       if let ended {
         let buffer = ByteBuffer(capacity: max(1, ended.count))
         buffer.append(ended)
@@ -355,29 +358,33 @@ extension AssetStore {
       // Another process may write the next one.
       if sharesFile { return }
       state.withLock { state in
-        var digests: Set<AssetDigest>
-        if let noted = state.noted, noted.suspensionCount == state.suspensionCount {
-          digests = noted.digests
+        var noted: Set<AssetDigest>
+        if let known = state.noted, known.suspensionCount == state.suspensionCount {
+          noted = known.digests
         } else {
           let names = (ended ?? bytes).split(separator: 0x0A).map { $0.prefix { $0 != 0x20 } }
-          digests = Set(names.compactMap { AssetDigest(name: String(decoding: $0, as: UTF8.self)) })
+          noted = Set(names.compactMap { AssetDigest(name: String(decoding: $0, as: UTF8.self)) })
         }
-        digests.remove(digest)
-        state.noted = (digests, state.suspensionCount)
+        noted.subtract(digests)
+        state.noted = (noted, state.suspensionCount)
       }
     }
   }
 
-  /// A note without the line of a content; nil where it has none.
-  private static func withoutLine(of digest: AssetDigest, in bytes: [UInt8]) -> [UInt8]? {
-    let name = Array(digest.name.utf8)
-    var start = 0
-    while start < bytes.count {
-      let end = bytes[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
-      if bytes[start..<end].starts(with: name) { return Array(bytes[..<start] + bytes[end...]) }
-      start = end
+  /// A note without the lines of some asset files; nil where it has none of them.
+  private static func withoutLines(of digests: Set<AssetDigest>, in bytes: [UInt8]) -> [UInt8]? {
+    let names = Set(digests.map { Array($0.name.utf8)[...] })
+    var (others, hasOne) = ([UInt8](), false)
+    for line in bytes.split(separator: 0x0A) {
+      // As bytes: a note may have many lines, and writers wait.
+      if names.contains(line.prefix(2 * AssetDigest.byteCount)) {
+        hasOne = true
+      } else {
+        others += line
+        others.append(0x0A)
+      }
     }
-    return nil
+    return hasOne ? others : nil
   }
 
   /// What the note says; nil where there is none, or one that is longer than what is noted of a million assets.

@@ -136,7 +136,6 @@ extension AssetStore {
     state.withLock { _ = $0.rescued?.insert(hold.digest) }
     let root = try disk.folder(at: directory)
     try requireTrustedOwner(root)
-    endWait(of: hold.digest, in: root)
     let folder = try root.folder(hold.digest.folder)
     try requireTrustedOwner(folder)
     let name = hold.digest.name
