@@ -19,7 +19,7 @@ struct FieldName: Hashable, Sendable {
 
 /// The first 64 bits of the SHA-256 of a value: tells whether a field changed without keeping what it was.
 ///
-/// Two values of a field with one digest would count as the same; that is one chance in 2⁶⁴ for each change, and nobody who
+/// Two values of a field with one digest would count as the same; that is one chance in 2⁶⁴ for each change, and no peer that
 /// sends values can choose what the other side has.
 struct FieldDigest: Hashable, Sendable {
   let bits: UInt64

@@ -117,15 +117,9 @@ struct Incoming {
       if let editDate, let other = configuration.editDate(server), editDate > other { winner = .client }
     case .userTellsWhichWins: break
     }
-    var own: [FieldName: Set<FieldDigest?>] = [:]
-    func merged() -> Merge {
-      Merge(clientFields, serverFields, base: base?.fields, own: own, winner: winner, byField: configuration.mergesFields)
-    }
-    var merge = merged()
-    if !merge.overlap.isEmpty {
-      own = try ownDigests(of: merge.overlap, id, base, transaction)
-      merge = merged()
-    }
+    let sent = try store.sent(of: id, number, transaction).compactMap(\.fields)
+    let merge = Merge(
+      clientFields, serverFields, base: base?.fields, sent: sent, winner: winner, byField: configuration.mergesFields)
     if case .userTellsWhichWins = configuration.policy, merge.isConflict {
       guard let answer = try answer(id, base, client: client, server: server, transaction) else { return }
       return try store(answer, server, serverFields, over: client, editDate, transaction)
@@ -133,7 +127,7 @@ struct Incoming {
     if merge.isConflict { resolved.append(id) }
     if merge.changes.isEmpty { return try take(server, serverFields, over: client, transaction) }
     if merge.isClient {
-      try agree(on: server, serverFields, localTag: "", originTag: base?.originTag ?? "", base?.merged, transaction)
+      try agree(on: server, serverFields, localTag: "", base?.merged, transaction)
     } else {
       var merged = server
       for (name, value) in merge.changes { try merged.set(value, name) }
@@ -154,7 +148,7 @@ struct Incoming {
     case .clientRecordWins, .greaterModifiedDateWins:
       resolved.append(id)
       // The server's is deleted first, and then this one is a new one.
-      try agree(on: server, fields, localTag: "", originTag: base.originTag, base.merged, transaction)
+      try agree(on: server, fields, localTag: "", base.merged, transaction)
       try sendAgain(id, transaction)
     case .userTellsWhichWins:
       guard let answer = try answer(id, base, client: client, server: server, transaction) else { return }
@@ -162,7 +156,7 @@ struct Incoming {
       guard record?.type == client.type else { return try store(answer, server, fields, over: client, nil, transaction) }
       resolved.append(id)
       if let record { try transaction.save(record, policy: .replace) }
-      try agree(on: server, fields, localTag: "", originTag: "", nil, transaction)
+      try agree(on: server, fields, localTag: "", nil, transaction)
       try sendAgain(id, transaction)
     }
   }
@@ -179,7 +173,7 @@ struct Incoming {
       tag = try transaction.save(server, policy: .replace).changeTag
       saved.append(server.id)
     }
-    try agree(on: server, fields, localTag: tag ?? "", originTag: tag ?? "", nil, transaction)
+    try agree(on: server, fields, localTag: tag ?? "", nil, transaction)
     try store.setHeld(nil, of: server.id, number, transaction)
   }
 
@@ -188,11 +182,9 @@ struct Incoming {
   ) throws {
     let id = server.id
     // Sent from here before it was deleted, and the answer was lost.
-    let isOwn = try ownVersions(id, base, transaction).contains { version in
-      (try? version.record.map { try FieldValues($0).digests }) == fields.digests
-    }
+    let isOwn = try store.sent(of: id, number, transaction).contains { $0.fields == fields.digests }
     if isOwn {
-      try agree(on: server, fields, localTag: "", originTag: base.originTag, nil, transaction)
+      try agree(on: server, fields, localTag: "", nil, transaction)
       return try sendAgain(id, transaction)
     }
     switch configuration.policy {
@@ -201,7 +193,7 @@ struct Incoming {
       try take(server, fields, over: nil, transaction)
     case .clientRecordWins:
       resolved.append(id)
-      try agree(on: server, fields, localTag: "", originTag: base.originTag, nil, transaction)
+      try agree(on: server, fields, localTag: "", nil, transaction)
       try sendAgain(id, transaction)
     case .userTellsWhichWins:
       guard let answer = try answer(id, base, client: nil, server: server, transaction) else { return }
@@ -226,21 +218,21 @@ struct Incoming {
 
   private mutating func delete(_ id: Record.ID, _ base: MergeBase, _ transaction: borrowing Transaction) throws {
     guard let client = try transaction.record(id) else {
-      try store.setBase(nil, of: id, number, transaction)
+      try forget(id, transaction)
       return try store.setHeld(nil, of: id, number, transaction)
     }
     if base.localTag == client.changeTag { return try take(deletionOf: id, transaction) }
     // Deleted from here, and made again: the answer to the deletion was lost.
-    let isOwn = try ownVersions(id, base, transaction).contains { $0.record == nil }
+    let isOwn = try store.sent(of: id, number, transaction).contains { $0.fields == nil }
     if isOwn {
-      try store.setBase(nil, of: id, number, transaction)
+      try forget(id, transaction)
       return try sendAgain(id, transaction)
     }
     resolved.append(id)
     switch configuration.policy {
     case .serverRecordWins: try take(deletionOf: id, transaction)
     case .greaterModifiedDateWins, .clientRecordWins:
-      try store.setBase(nil, of: id, number, transaction)
+      try forget(id, transaction)
       try sendAgain(id, transaction)
     case .userTellsWhichWins:
       resolved.removeLast()
@@ -249,7 +241,7 @@ struct Incoming {
       guard let record = try decided(answer, id) else { return try take(deletionOf: id, transaction) }
       try transaction.save(record, policy: .replace)
       saved.append(id)
-      try store.setBase(nil, of: id, number, transaction)
+      try forget(id, transaction)
       try sendAgain(id, transaction)
     }
   }
@@ -257,7 +249,7 @@ struct Incoming {
   private mutating func take(deletionOf id: Record.ID, _ transaction: borrowing Transaction) throws {
     try transaction.delete(id)
     deleted.append(id)
-    try store.setBase(nil, of: id, number, transaction)
+    try forget(id, transaction)
     try store.setHeld(nil, of: id, number, transaction)
   }
 
@@ -298,7 +290,7 @@ struct Incoming {
         try transaction.delete(id)
         deleted.append(id)
       }
-      try agree(on: server, fields, localTag: "", originTag: "", nil, transaction)
+      try agree(on: server, fields, localTag: "", nil, transaction)
       return try sendAgain(id, transaction)
     }
     let wanted = try FieldValues(record)
@@ -318,30 +310,7 @@ struct Incoming {
     let tag = try transaction.save(merged, policy: .replace).changeTag ?? ""
     saved.append(server.id)
     try agree(
-      on: server, fields, localTag: "", originTag: tag, editDate.map { .init(tag: tag, editDate: $0) }, transaction)
-  }
-
-  /// What fields have been here since both sides agreed, as far as the record's history has it.
-  private func ownDigests(
-    of names: Set<FieldName>, _ id: Record.ID, _ base: MergeBase?, _ transaction: borrowing Transaction
-  ) throws -> [FieldName: Set<FieldDigest?>] {
-    var own: [FieldName: Set<FieldDigest?>] = [:]
-    for version in try ownVersions(id, base, transaction) {
-      guard let record = version.record, let fields = try? FieldValues(record) else { continue }
-      for name in names { own[name, default: []].insert(fields.digests[name]) }
-    }
-    return own
-  }
-
-  /// Versions of this database that may have been sent, newest first.
-  private func ownVersions(
-    _ id: Record.ID, _ base: MergeBase?, _ transaction: borrowing Transaction
-  ) throws -> [RecordHistoryVersion] {
-    // Damage of an old version is no reason not to merge, and nobody sends so many without an answer.
-    let versions = (try? transaction.history(of: id, limit: 100)) ?? []
-    let origin = base?.originTag ?? ""
-    guard let end = versions.firstIndex(where: { $0.changeTag == origin }) else { return origin.isEmpty ? versions : [] }
-    return Array(versions[...end])
+      on: server, fields, localTag: "", editDate.map { .init(tag: tag, editDate: $0) }, transaction)
   }
 
   // MARK: what is kept of it
@@ -353,14 +322,22 @@ struct Incoming {
   }
 
   private func agree(
-    on server: Record, _ fields: FieldValues, localTag: String, originTag: String, _ merged: MergeBase.Merged?,
+    on server: Record, _ fields: FieldValues, localTag: String, _ merged: MergeBase.Merged?,
     _ transaction: borrowing Transaction
   ) throws {
     let base = MergeBase(
-      localTag: localTag, originTag: originTag, serverTag: server.changeTag ?? "", systemFields: server.systemFields,
+      localTag: localTag, serverTag: server.changeTag ?? "", systemFields: server.systemFields,
       generation: generation,
       merged: merged, fields: fields.digests)
     try store.setBase(base, of: server.id, number, transaction)
+    // What was sent is this version, or is refused from here on.
+    try store.clearSent(of: server.id, number, transaction)
+  }
+
+  /// Nothing is agreed on, and nothing is on its way.
+  private func forget(_ id: Record.ID, _ transaction: borrowing Transaction) throws {
+    try store.setBase(nil, of: id, number, transaction)
+    try store.clearSent(of: id, number, transaction)
   }
 
   /// What is here is to be sent, though the feed of this database may not say so again.

@@ -10,16 +10,14 @@ struct Merge {
   private(set) var isConflict = false
   /// Whether the result is what is here already.
   private(set) var isClient = true
-  /// Fields that both sides have changed, and not to the same.
-  private(set) var overlap: Set<FieldName> = []
 
   /// - Parameters:
   ///   - base: what both began with; nil where they never agreed. Then a field that only one side has is that side's.
-  ///   - own: for fields that both changed, what they have been here meanwhile. The server's value among them is one that was sent
-  ///     from here, whose answer was lost: what is here now is newer.
+  ///   - sent: versions that were sent from here without an answer. Where the server has the value of one of them, no other device
+  ///     has changed the field, and what is here now is newer.
   ///   - byField: whether fields are merged one by one; else the winner's record is taken as a whole where both have changed.
   init(
-    _ client: FieldValues, _ server: FieldValues, base: [FieldName: FieldDigest]?, own: [FieldName: Set<FieldDigest?>] = [:],
+    _ client: FieldValues, _ server: FieldValues, base: [FieldName: FieldDigest]?, sent: [[FieldName: FieldDigest]] = [],
     winner: Side, byField: Bool
   ) {
     var clients: [FieldName] = []
@@ -30,13 +28,12 @@ struct Merge {
       if here == there { continue }
       let former = base?[name]
       switch (here != former, there != former) {
-      case (true, true) where own[name]?.contains(there) ?? false: clients.append(name)
+      case (_, true) where sent.contains { $0[name] == there }: clients.append(name)
       case (true, true): both.append(name)
       case (true, false): clients.append(name)
       default: servers.append(name)
       }
     }
-    overlap = Set(both)
     // Which only the server changed is in its version; the client's are put into that.
     isConflict = !both.isEmpty || !clients.isEmpty && !servers.isEmpty
     if !byField, isConflict {

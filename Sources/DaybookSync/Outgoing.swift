@@ -5,7 +5,8 @@ struct Outgoing: Sendable {
   enum Change: Sendable {
     /// The record to save: with the server's change tag, and only the fields that changed. And what all fields are here.
     case save(Record, localTag: String, fields: [FieldName: FieldDigest])
-    case delete
+    /// The server's change tag of the version that was deleted: a deletion itself has none that the server would compare.
+    case delete(serverTag: String)
   }
 
   let id: Record.ID
@@ -24,7 +25,10 @@ struct Outgoing: Sendable {
   static func need(_ id: Record.ID, client: Record?, base: MergeBase?) throws(DatabaseError) -> Need {
     guard let client else {
       guard let base else { return .nothing }
-      return .send(Outgoing(id: id, change: .delete, type: try Record(systemFields: base.systemFields).type))
+      return .send(
+        Outgoing(
+          id: id, change: .delete(serverTag: base.serverTag),
+          type: try Record(systemFields: base.systemFields).type))
     }
     let tag = client.changeTag ?? ""
     guard let base else {
@@ -36,7 +40,9 @@ struct Outgoing: Sendable {
     if base.localTag == tag { return .nothing }
     var record = try Record(systemFields: base.systemFields)
     // Made again as another type: the server's goes first.
-    guard record.type == client.type else { return .send(Outgoing(id: id, change: .delete, type: record.type)) }
+    guard record.type == client.type else {
+      return .send(Outgoing(id: id, change: .delete(serverTag: base.serverTag), type: record.type))
+    }
     let fields = try FieldValues(client)
     var isChanged = false
     for name in Set(fields.digests.keys).union(base.fields.keys) where fields.digests[name] != base.fields[name] {
@@ -46,11 +52,15 @@ struct Outgoing: Sendable {
     guard isChanged else {
       var agreed = base
       agreed.localTag = tag
-      agreed.originTag = tag
       agreed.merged = nil
       return .agreed(agreed)
     }
     return .send(Outgoing(id: id, change: .save(record, localTag: tag, fields: fields.digests), type: client.type))
+  }
+
+  /// What the server is told, as it is remembered until there is an answer.
+  var sentVersion: SentVersion {
+    if case .save(_, _, let fields) = change { SentVersion(fields: fields) } else { SentVersion(fields: nil) }
   }
 
   /// Bytes that count towards a request.

@@ -32,6 +32,7 @@ extension SyncEngine {
       // Sent before anything was fetched: what was deleted there since may be in the feed no more.
       try await restartFeed(of: id)
     }
+    var restarts = 0
     while true {
       guard let zone = state.zones[id] else { return }
       let page: ZoneChanges
@@ -39,6 +40,9 @@ extension SyncEngine {
         page = try await remote.changes(
           in: id, since: zone.fetchedToken, limit: configuration.pageRecordCount, desiredKeys: nil)
       } catch let error as DatabaseError where zone.fetchedToken != nil && error.isOfToken {
+        // A server that takes back each token that it gave would be read forever.
+        restarts += 1
+        guard restarts < 4 else { throw error }
         if error.code == .changeTokenForked { try await restartForked(id) } else { try await restartFeed(of: id) }
         continue
       } catch let error as DatabaseError where id == .default && zone.fetchedToken == nil && error.isOfOneZone {
@@ -165,7 +169,7 @@ extension SyncEngine {
           var result: Result<Record?, DatabaseError>
           do {
             let record = try await Self.$isDeciding.withValue(true) { try await decide(conflict) }
-            // Contents of assets are taken in before the transaction.
+            // Asset files are taken in before the transaction.
             if let record { result = .success(try await local.prepare(record)) } else { result = .success(nil) }
           } catch {
             try Task.checkCancellation()
@@ -192,7 +196,7 @@ extension SyncEngine {
     var failures: [(id: Record.ID, error: DatabaseError)] = []
   }
 
-  /// The remote's records with the contents of their assets in this database; those that are known already are left as they are.
+  /// The remote's records with their assets in this database; those that are known already are left as they are.
   func prepared(_ records: [Record], in zone: Zone.ID) async throws -> Prepared {
     var prepared = Prepared()
     guard records.contains(where: { $0.hasAssets }), let number = state.zones[zone]?.number else {
@@ -218,7 +222,7 @@ extension SyncEngine {
     return prepared
   }
 
-  /// Asks the remote for contents that did not come along with the record.
+  /// Asks the remote for assets that did not come along with the record.
   private func withContents(_ record: Record) async throws -> Record {
     var record = record
     for key in record.keys {

@@ -34,6 +34,11 @@ extension SyncEngine {
     }
   }
 
+  /// Whether a sync has ever left its state here.
+  package static func hasState(in database: Database) throws -> Bool {
+    try database.read { snapshot in try !SyncStore.names(snapshot).isEmpty }
+  }
+
   /// What is in the quarantine of all engines of a database, without a remote.
   public static func quarantine(of database: Database) throws -> [QuarantinedRecord] {
     try database.read { snapshot in
@@ -82,7 +87,7 @@ extension SyncEngine {
               var base =
                 try store.base(of: record, number, transaction)
                 ?? MergeBase(
-                  localTag: "", originTag: "", serverTag: "", systemFields: client.systemFields,
+                  localTag: "", serverTag: "", systemFields: client.systemFields,
                   generation: incoming.generation, merged: nil,
                   fields: [:])
               base.localTag = client.changeTag ?? ""
@@ -138,7 +143,11 @@ extension SyncEngine {
       let store = store
       let applied = try await applying(to: id) { incoming, transaction, state in
         guard let number = state.zones[id]?.number else { return }
-        for record in part { try store.setHeld(nil, of: record, number, transaction) }
+        for record in part {
+          // What was never agreed on and is gone there is to be sent.
+          let isUnsent = try store.base(of: record, number, transaction) == nil && transaction.record(record) != nil
+          try store.setHeld(isUnsent ? .again(nil) : nil, of: record, number, transaction)
+        }
         for record in servers.records { try incoming.save(record, transaction) }
         for (id, error) in servers.failures { try incoming.refuse(id, error, transaction) }
         for record in missing { try incoming.delete(record, transaction) }

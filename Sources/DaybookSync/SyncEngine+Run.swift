@@ -29,7 +29,7 @@ extension SyncEngine {
         isLoaded = true
         if try await round() { break }
         rounds += 1
-        // Writers that never pause let nobody come to an end; what they committed since is the next sync's.
+        // With writers that never pause there is no end; what they committed since is the next sync's.
         if rounds == 10 { break }
       } catch is StateMoved {
         isLoaded = false
@@ -136,12 +136,15 @@ extension SyncEngine {
 
   /// Follows the remote's feed of zones.
   private func fetchZones() async throws {
+    var restarts = 0
     while true {
       let token = state.head.databaseToken
       let page: DatabaseChanges
       do {
         page = try await remote.databaseChanges(since: token, limit: nil)
       } catch let error as DatabaseError where token != nil && error.isOfToken {
+        restarts += 1
+        guard restarts < 4 else { throw error }
         try await restartZones(wasForked: error.code == .changeTokenForked)
         continue
       }
@@ -152,8 +155,9 @@ extension SyncEngine {
       if page.token != token || !changed.isEmpty {
         let (policy, chosen) = (configuration.policy, configuration.zones)
         let gone = try await commit { transaction, state in
+          let here = Set(try transaction.zones().map(\.id))
           for id in changed {
-            if state.zones[id] == nil { state.addZone(id, isHere: try transaction.hasZone(id), isThere: true) }
+            if state.zones[id] == nil { state.addZone(id, isHere: here.contains(id), isThere: true) }
             state.zones[id]?.isThere = true
             state.zones[id]?.needsFetch = true
           }
@@ -168,6 +172,7 @@ extension SyncEngine {
           }
         }
         for zone in gone { tell(.zoneDeleted(zone.id, reason: zone.reason)) }
+        report.deletedZones += gone.map(\.id)
       }
       if !page.moreComing { return }
     }
@@ -209,6 +214,7 @@ extension SyncEngine {
       return gone
     }
     for id in gone { tell(.zoneDeleted(id, reason: .deleted)) }
+    report.deletedZones += gone
   }
 
   /// Makes and deletes zones, so that both sides have the same.
@@ -255,7 +261,7 @@ extension SyncEngine {
   /// One side does not have the zone, though it had: the round begins again with what there is.
   private func restartMissing(_ id: Zone.ID) async throws {
     if id == .default { return }
-    // If somebody deleted it there, the feed of zones says so.
+    // If another device deleted it there, the feed of zones says so.
     try await fetchZones()
     let isThere = try await remote.zones().contains { $0.id == id }
     try await commit { _, state in
@@ -293,7 +299,7 @@ extension DatabaseError {
     switch code {
     case .zoneNotFound, .userDeletedZone, .zoneBusy, .permissionFailure, .invalidArguments, .badDatabase,
       .serverRejectedRequest,
-      .formatTooNew, .corrupted:
+      .formatTooNew, .corrupted, .changeTokenExpired, .changeTokenForked:
       true
     default: false
     }

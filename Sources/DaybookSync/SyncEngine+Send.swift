@@ -51,15 +51,15 @@ extension SyncEngine {
       total += try await send(page, of: id)
       if !page.moreComing { break }
     }
-    // Somebody else may change the same records all the time; the rest is for the next round.
-    for _ in 0..<8 {
-      guard let zone = state.zones[id] else { break }
-      let page = try await heldPage(id, zone)
-      if page.outgoing.isEmpty && page.agreed.isEmpty && page.settled.isEmpty { break }
-      let count = try await send(page, of: id)
-      total += count
-      // What waits for other records waits for the next sync.
-      if count == 0 { break }
+    // Once through what is held; what is held again meanwhile is for the next round.
+    var last: String?
+    while let zone = state.zones[id] {
+      try Task.checkCancellation()
+      let (page, name) = try await heldPage(id, zone, after: last)
+      guard let name else { break }
+      last = name
+      if page.outgoing.isEmpty, page.agreed.isEmpty, page.settled.isEmpty, page.refused.isEmpty { continue }
+      total += try await send(page, of: id)
     }
     return total
   }
@@ -79,15 +79,19 @@ extension SyncEngine {
     }
   }
 
-  private func heldPage(_ id: Zone.ID, _ zone: SyncState.ZoneState) async throws -> Page {
+  /// Also the name up to which it goes; nil past the last.
+  private func heldPage(
+    _ id: Zone.ID, _ zone: SyncState.ZoneState, after name: String?
+  ) async throws -> (page: Page, last: String?) {
     let store = store
     return try await local.read { snapshot in
       var page = Page()
-      for (name, held) in try store.held(zone.number, snapshot) where held.reason == .again && page.outgoing.count < 1000 {
+      let entries = try store.held(zone.number, after: name, limit: 400, snapshot)
+      for (name, held) in entries where held.reason == .again {
         let record = Record.ID(unchecked: name, in: id)
         try page.add(record, client: try snapshot.record(record), store, zone, snapshot)
       }
-      return page
+      return (page, entries.last?.name)
     }
   }
 
@@ -104,7 +108,7 @@ extension SyncEngine {
     }
   }
 
-  /// Holds the deletions that are not in the feed: of a zone that was deleted and made again, or those that were forgotten. The bases
+  /// Keeps the deletions that are not in the feed: of a zone that was deleted and made again, or those that were forgotten. The bases
   /// know the records.
   private func holdMissing(_ id: Zone.ID, _ zone: SyncState.ZoneState) async throws {
     let store = store
@@ -133,6 +137,7 @@ extension SyncEngine {
     do {
       for request in requests(page.outgoing) {
         try Task.checkCancellation()
+        try await noteSending(request, of: id)
         outcomes += try await modify(request)
       }
     } catch let error as PartOfRequest {
@@ -148,6 +153,28 @@ extension SyncEngine {
       changed += page.refetched.count
     }
     return changed
+  }
+
+  /// Writes down what is about to be sent: the answer may never come.
+  private func noteSending(_ request: [Outgoing], of id: Zone.ID) async throws {
+    let store = store
+    try await commit { transaction, state in
+      guard let number = state.zones[id]?.number else { return }
+      for change in request { try store.addSent(change.sentVersion, of: change.id, number, transaction) }
+    }
+  }
+
+  /// Records that were changed on the server since their deletion here began. Between this question and the deletion another device may
+  /// still change one.
+  private func changedMeanwhile(_ request: [Outgoing]) async throws -> [Record.ID: Record] {
+    if case .clientRecordWins = configuration.policy { return [:] }
+    var tags: [Record.ID: String] = [:]
+    for change in request { if case .delete(let tag) = change.change { tags[change.id] = tag } }
+    if tags.isEmpty { return [:] }
+    return try await remote.records(for: Array(tags.keys), desiredKeys: nil).compactMapValues { result in
+      guard case .success(let record) = result, record.changeTag != tags[record.id] else { return nil }
+      return record
+    }
   }
 
   /// Parts that the remote takes in one request.
@@ -176,6 +203,16 @@ extension SyncEngine {
   }
 
   private func modify(_ request: [Outgoing]) async throws -> [(Outgoing, SendOutcome)] {
+    let changed = try await changedMeanwhile(request)
+    let conflicts = request.compactMap { change in changed[change.id].map { (change, SendOutcome.conflict($0)) } }
+    if conflicts.count == request.count { return conflicts }
+    let unchanged = request.filter { changed[$0.id] == nil }
+    do { return conflicts + (try await modifyUnchanged(unchanged)) } catch let error as PartOfRequest {
+      throw PartOfRequest(outcomes: conflicts + error.outcomes, cause: error.cause)
+    }
+  }
+
+  private func modifyUnchanged(_ request: [Outgoing]) async throws -> [(Outgoing, SendOutcome)] {
     var records: [Record] = []
     var ids: [Record.ID] = []
     for change in request {
@@ -188,8 +225,8 @@ extension SyncEngine {
     } catch let error as DatabaseError where error.concernsOneRecord && request.count > 1 {
       // Too much, or one of them is to blame.
       let half = request.count / 2
-      let first = try await modify(Array(request[..<half]))
-      do { return first + (try await modify(Array(request[half...]))) } catch let error as PartOfRequest {
+      let first = try await modifyUnchanged(Array(request[..<half]))
+      do { return first + (try await modifyUnchanged(Array(request[half...]))) } catch let error as PartOfRequest {
         throw PartOfRequest(outcomes: first + error.outcomes, cause: error.cause)
       } catch { throw PartOfRequest(outcomes: first, cause: error) }
     } catch let error as DatabaseError where request.count == 1 && error.concernsOneRecord {
@@ -309,14 +346,16 @@ extension Incoming {
     switch outcome {
     case .saved(let server):
       guard case .save(_, let tag, let fields) = change.change else { return }
+      try store.clearSent(of: id, number, transaction)
       // What was sent is agreed on; what the application has done since is another change.
       let base = MergeBase(
-        localTag: tag, originTag: tag, serverTag: server.changeTag ?? "", systemFields: server.systemFields,
+        localTag: tag, serverTag: server.changeTag ?? "", systemFields: server.systemFields,
         generation: generation, merged: nil,
         fields: fields)
       try store.setBase(base, of: id, number, transaction)
       try store.setHeld(nil, of: id, number, transaction)
     case .deleted:
+      try store.clearSent(of: id, number, transaction)
       try store.setBase(nil, of: id, number, transaction)
       try store.setHeld(nil, of: id, number, transaction)
       // Made again meanwhile, or as another type: it is a new one for the server.
@@ -328,8 +367,11 @@ extension Incoming {
         return try record(.refused(DatabaseError(.unknownItem)), of: change, transaction)
       }
       try delete(id, transaction)
-    case .again(let error): try sendAgain(id, because: error, transaction)
+    case .again(let error):
+      try store.clearSent(of: id, number, transaction)
+      try sendAgain(id, because: error, transaction)
     case .refused(let error):
+      try store.clearSent(of: id, number, transaction)
       var tag: String?
       if case .save(_, let localTag, _) = change.change { tag = localTag }
       try quarantine(id, error, .sending, localTag: tag, transaction)

@@ -210,7 +210,7 @@ public actor SyncEngine {
   /// Asks for a sync soon, as a push notification does: many calls are one. Without ``start()`` it does nothing.
   public func trigger() { automatic?.trigger() }
 
-  /// Where the engine stands.
+  /// What the engine does, and what became of the last sync.
   public var status: SyncStatus {
     SyncStatus(isSyncing: isSyncing, isStarted: automatic != nil, lastReport: lastReport, lastError: lastError)
   }

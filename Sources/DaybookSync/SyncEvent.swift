@@ -34,12 +34,14 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var conflicts = 0
   /// Records in quarantine after the sync.
   public var quarantined = 0
+  /// Zones that are gone here with all that was in them, because they were deleted on the server.
+  public var deletedZones: [Zone.ID] = []
 
   /// Nothing.
   public init() {}
 }
 
-/// Where a sync engine stands.
+/// What a sync engine does, and what became of its last sync.
 public struct SyncStatus: Sendable {
   /// Whether a sync runs.
   public var isSyncing: Bool

@@ -102,6 +102,7 @@ struct HeldRecord: Codable, Sendable {
 ///     00 "sync" 00 NAME 00 "z" NUMBER                  zone ID and SyncState.ZoneState, JSON
 ///     00 "sync" 00 NAME 00 "b" NUMBER RECORD           MergeBase
 ///     00 "sync" 00 NAME 00 "h" NUMBER RECORD           HeldRecord, JSON
+///     00 "sync" 00 NAME 00 "f" NUMBER RECORD           SentVersion, one after the other
 ///
 /// NUMBER are eight hexadecimal digits.
 struct SyncStore: Sendable {
@@ -133,6 +134,8 @@ struct SyncStore: Sendable {
   private func zoneKey(_ number: UInt32) -> String { prefix + "z" + Self.digits(number) }
   private func baseKey(_ number: UInt32, _ name: String) -> String { prefix + "b" + Self.digits(number) + name }
   private func heldKey(_ number: UInt32, _ name: String) -> String { prefix + "h" + Self.digits(number) + name }
+
+  private func sentKey(_ number: UInt32, _ name: String) -> String { prefix + "f" + Self.digits(number) + name }
 
   /// The names of all engines that have a state in a database.
   static func names(_ reader: borrowing some RecordReader & ~Copyable) throws(DatabaseError) -> [String] {
@@ -215,13 +218,36 @@ struct SyncStore: Sendable {
   /// Removes some of what is stored of a zone that is no more. Returns whether that was all.
   func purge(_ number: UInt32, limit: Int, _ transaction: borrowing Transaction) throws -> Bool {
     var room = limit
-    for start in [baseKey(number, ""), heldKey(number, "")] {
+    for start in [baseKey(number, ""), heldKey(number, ""), sentKey(number, "")] {
       let page = try transaction.libraryMetadata(withPrefix: start, after: nil, limit: room)
       for entry in page { try transaction.setLibraryMetadata(nil, forKey: entry.key) }
       room -= page.count
       if room <= 0 { return false }
     }
     return true
+  }
+
+  // MARK: versions that are on their way
+
+  /// What was sent of a record and not answered, oldest first.
+  func sent(
+    of record: Record.ID, _ number: UInt32, _ reader: borrowing some RecordReader & ~Copyable
+  ) throws(DatabaseError) -> [SentVersion] {
+    guard let data = try reader.metadata(forKey: sentKey(number, record.name)) else { return [] }
+    guard let versions = SentVersion.list(data) else { throw tooNew() }
+    return versions
+  }
+
+  func addSent(
+    _ version: SentVersion, of record: Record.ID, _ number: UInt32, _ transaction: borrowing Transaction
+  ) throws(DatabaseError) {
+    let versions = try sent(of: record, number, transaction).filter { $0 != version } + [version]
+    try transaction.setLibraryMetadata(SentVersion.data(of: versions), forKey: sentKey(number, record.name))
+  }
+
+  /// There is an answer.
+  func clearSent(of record: Record.ID, _ number: UInt32, _ transaction: borrowing Transaction) throws(DatabaseError) {
+    try transaction.setLibraryMetadata(nil, forKey: sentKey(number, record.name))
   }
 
   // MARK: records that are held
@@ -238,16 +264,23 @@ struct SyncStore: Sendable {
     try transaction.setLibraryMetadata(try held.map { try encode($0) }, forKey: heldKey(number, record.name))
   }
 
+  /// Some of a zone, by name.
+  func held(
+    _ number: UInt32, after name: String?, limit: Int, _ reader: borrowing some RecordReader & ~Copyable
+  ) throws -> [(name: String, held: HeldRecord)] {
+    let start = heldKey(number, "")
+    return try reader.libraryMetadata(withPrefix: start, after: name.map { start + $0 }, limit: limit).map {
+      (Self.rest(of: $0.key, after: start), try decode(HeldRecord.self, $0.value))
+    }
+  }
+
   /// All of a zone, by name.
   func held(_ number: UInt32, _ reader: borrowing some RecordReader & ~Copyable) throws -> [(name: String, held: HeldRecord)] {
-    let start = heldKey(number, "")
     var all: [(name: String, held: HeldRecord)] = []
-    var after: String?
     while true {
-      let page = try reader.libraryMetadata(withPrefix: start, after: after, limit: 1000)
-      for entry in page { all.append((Self.rest(of: entry.key, after: start), try decode(HeldRecord.self, entry.value))) }
-      guard let last = page.last else { return all }
-      after = last.key
+      let page = try held(number, after: all.last?.name, limit: 1000, reader)
+      if page.isEmpty { return all }
+      all += page
     }
   }
 

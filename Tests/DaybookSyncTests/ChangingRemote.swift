@@ -67,13 +67,14 @@ func small(_ bytes: Int = 5000) -> Database.Options {
 
 func big(_ n: Int = 10_000) -> Record.Value { .string(String(repeating: "x", count: n)) }
 
-func ends(_ seconds: Double, _ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
+/// Whether work comes to an end: within minutes, because all tests share two processors.
+func ends(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
   let done = Lock(false)
   let task = Task {
     try await body()
     done.set(true)
   }
-  let end = Date(timeIntervalSinceNow: seconds)
+  let end = Date(timeIntervalSinceNow: 800)
   while !done.get(), Date() < end { try await Task.sleep(for: .milliseconds(20)) }
   task.cancel()
   return done.get()

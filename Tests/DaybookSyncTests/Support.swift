@@ -102,3 +102,12 @@ final class Lock<T: Sendable>: @unchecked Sendable {
   func get() -> T { lock.withLock { value } }
   func change(_ body: (inout T) -> Void) { lock.withLock { body(&value) } }
 }
+
+/// Waits until something is so; a test that works waits a moment, however busy the machine is.
+func until(_ condition: () async throws -> Bool) async throws {
+  for _ in 0..<6000 {
+    if try await condition() { return }
+    try await Task.sleep(for: .milliseconds(20))
+  }
+  Issue.record("it did not come to that within two minutes")
+}

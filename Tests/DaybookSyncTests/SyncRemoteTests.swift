@@ -156,7 +156,7 @@ struct SyncRemoteTests {
         try server.put("there", ["title": "x"])
         try server.put("there", in: try Zone.ID("T"), ["title": "x"])
         device.network.fail(call, count: 1, with: DatabaseError(code), losing: losesAnswer ? .answer : .request)
-        let ended = try await ends(10) { _ = try? await device.sync() }
+        let ended = try await ends { _ = try? await device.sync() }
         #expect(ended, "\(code) \(call)")
         device.network.stopFailing()
         do { try await device.sync() } catch {
@@ -200,7 +200,7 @@ struct SyncRemoteTests {
       try await local.delete(.film("badgone"))
       try local.put("good", ["title": "x"])
       let error = Lock("")
-      let ended = try await ends(10) { do { try await engine.sync() } catch let e { error.set("\(e)") } }
+      let ended = try await ends { do { try await engine.sync() } catch let e { error.set("\(e)") } }
       #expect(ended, "\(code)")
       #expect(try local.film("bad")?["title"] == "y", "\(code) \(error.get())")
       fails.set(false)
@@ -294,7 +294,7 @@ struct SyncRemoteTests {
     try await device.sync()
     try device.database.put("a", ["title": "B"])
     try server.put("a", ["title": "C"])
-    let ended = try await ends(3) { try await device.sync() }
+    let ended = try await ends { try await device.sync() }
 
     #expect(ended)
     box.set(nil)
