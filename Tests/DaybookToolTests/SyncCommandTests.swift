@@ -77,7 +77,7 @@ struct SyncCommandTests {
     try bench.good("put", there, "Library", "twin", "--type", "Person", "name=there")
     try bench.good("put", here, "Library", "other", "--type", "Movie", "title=goes on")
     let outcome = bench.run("sync", here, there)
-    #expect(outcome.status == 1 && outcome.errors.contains("daybook quarantine LOCAL"), "\(outcome.errors)")
+    #expect(outcome.status == 1 && outcome.errors.contains("`daybook quarantine \(here)`"), "\(outcome.errors)")
     let listed = bench.run("quarantine", here)
     #expect(listed.status == 1 && listed.output.contains("twin") && listed.output.contains("invalidArguments"))
     #expect(bench.run("quarantine", here, "--json").output.contains("\"name\":\"twin\""))

@@ -18,7 +18,7 @@ import DaybookEngine
   static let usualByteCount = 8192
   /// The log has no packed bodies in longer operations, but for those of files from elsewhere.
   private static let largestCopy = BodyPacking.largestByteCount
-  /// Two of these, a body and its value, are what the C library's allocator gives back to the system when they are freed.
+  /// Two of these, a body and its value, are what the C library's allocator returns to the system when they are freed.
   private static let largeByteCount = 32 << 10
 
   private let shapes: ShapeTable

@@ -99,7 +99,7 @@ extension ImageApplier {
     count += 1
   }
 
-  /// Nil behind the last.
+  /// Nil past the last.
   func entry(at index: Int) -> Entry? { index < count ? self[index] : nil }
 
   subscript(index: Int) -> Entry {

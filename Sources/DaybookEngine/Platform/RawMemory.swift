@@ -42,7 +42,7 @@ package enum RawMemory {
 
   /// Called before large values are copied into memory of the C library's allocator, which are freed soon.
   ///
-  /// Glibc's gives the end of its heap back to the system, from 128 KB on, so that the next copy meets pages that are not there:
+  /// Glibc's returns the end of its heap to the system, from 128 KB on, so that the next copy meets pages that are not there:
   /// nine tenths of a read of 100 KB. It learns from a mapping that is freed how much a process takes and frees: as much comes from the
   /// heap from then on, of which it keeps twice as much. So one is made and freed, once; no page of it is touched. Where an
   /// application has set this itself, nothing changes.
@@ -55,7 +55,7 @@ package enum RawMemory {
   #if canImport(Glibc)
     private static let hasFreedMapping: Bool = {
       var memory: UnsafeMutableRawPointer?
-      // Safe: freed at once, and not looked at. Not `malloc`: the compiler leaves out memory that nobody uses.
+      // Safe: freed at once, and not looked at. Not `malloc`: the compiler leaves out memory that is not used.
       guard unsafe posix_memalign(&memory, 16, 4 << 20) == 0 else { return false }
       unsafe free(memory)
       return true

@@ -10,7 +10,8 @@ extension Commands {
       .value(
         "--policy", "POLICY", "Who wins where both changed the same field: the later change, REMOTE or LOCAL.",
         choices: ["latest", "server", "client"]),
-      .value("--zone", "ZONE", "Only this zone; may come several times.", mayRepeat: true), .json,
+      .value("--zone", "ZONE", "Only this zone; may come several times.", mayRepeat: true),
+      .flag("--retry", "Also try again what is in quarantine."), .json,
     ],
     details: """
       LOCAL keeps what it knows of REMOTE, so the next sync sends and fetches only what changed since, and knows what was
@@ -33,22 +34,24 @@ extension Commands {
     default: configuration.policy = .greaterModifiedDateWins
     }
     var options = invocation.databaseOptions
-    // What one file holds the other can hold.
+    // What fits into one file fits into the other.
     options.limits = .unlimited
     let report = Mutable<SyncReport>(SyncReport())
     let status = try invocation.writing(here, mayCreate: false, options: options) { local in
       let names = arguments.allValues("--zone")
+      // No file is made for a zone that is nowhere.
+      if !invocation.isThere(there) { for name in names { _ = try zone(named: name, in: [local]) } }
       return try invocation.writing(there, mayCreate: true, options: options) { remote in
         var configuration = configuration
         if !names.isEmpty {
           // A zone that only one side has is meant, too.
           configuration.zones = Set(try names.map { try zone(named: $0, in: [local, remote]) })
         }
-        let chosen = configuration
+        let (chosen, retries) = (configuration, arguments.has("--retry"))
         do {
           report.value = try Awaiting.result {
             let engine = try await SyncEngine(local: local, remote: remote, configuration: chosen)
-            return try await engine.sync()
+            return retries ? try await engine.retry() : try await engine.sync()
           }
         } catch let error as DatabaseError where error.code == .partialFailure {
           // The other zones are equal.
@@ -81,9 +84,15 @@ extension Commands {
         "\(Wording.count(result.sent, "record")) sent, \(result.fetched) fetched, "
           + "\(Wording.count(result.conflicts, "conflict")) resolved")
     }
+    for zone in result.deletedZones {
+      try invocation.note(
+        "daybook: the zone \(ShownText.escaped("\(zone)")) is gone here with all that was in it: it was deleted on the other side"
+      )
+    }
     if result.quarantined > 0 {
       try invocation.note(
-        "daybook: \(Wording.count(result.quarantined, "record")) could not be kept equal; `daybook quarantine LOCAL` says why")
+        "daybook: \(Wording.count(result.quarantined, "record")) could not be kept equal; "
+          + "`daybook quarantine \(ShownText.escaped(here))` says why")
     }
     return status
   }
@@ -92,11 +101,16 @@ extension Commands {
     name: "outbox", summary: "List the changes that the next sync will send.", positionals: ["FILE"],
     options: [.value("--limit", "N", "At most so many."), .json],
     details: """
-      What changed since the last sync, by zone: a line a record with the change (save or delete), zone, type and name. A
-      file that was never synced has no outbox: its first sync sends everything.
+      What changed since the last sync, by zone: a line a record with the change (save or delete), zone, type and name; of
+      each remote, where FILE was synced with several. A file that was never synced has no outbox: its first sync sends
+      everything.
       """
   ) { invocation in
     try invocation.reading(invocation.arguments[0]) { database in
+      if try !SyncEngine.hasState(in: database) {
+        try invocation.note(
+          "daybook: \(ShownText.escaped(invocation.arguments[0])) was never synced; a first sync sends everything")
+      }
       let pending = try SyncEngine.outbox(of: database, limit: try invocation.arguments.count("--limit") ?? .max)
       if invocation.arguments.has("--json") {
         try invocation.printArray(
@@ -144,7 +158,13 @@ extension Commands {
 
   private static func isSameFile(_ first: String, _ second: String) -> Bool {
     let paths = [first, second].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().standardizedFileURL.path }
-    return paths[0] == paths[1]
+    if paths[0] == paths[1] { return true }
+    // Two names of one file, as `ln` makes them.
+    let files = paths.map { path -> [NSNumber?] in
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      return [attributes?[.systemNumber] as? NSNumber, attributes?[.systemFileNumber] as? NSNumber]
+    }
+    return !files[0].contains(nil) && files[0] == files[1]
   }
 
   private static func zone(named name: String, in databases: [Database]) throws -> Zone.ID {
