@@ -1,4 +1,5 @@
 import Daybook
+import DaybookEngine
 import DaybookSync
 import Foundation
 
@@ -160,11 +161,8 @@ extension Commands {
     let paths = [first, second].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().standardizedFileURL.path }
     if paths[0] == paths[1] { return true }
     // Two names of one file, as `ln` makes them.
-    let files = paths.map { path -> [NSNumber?] in
-      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-      return [attributes?[.systemNumber] as? NSNumber, attributes?[.systemFileNumber] as? NSNumber]
-    }
-    return !files[0].contains(nil) && files[0] == files[1]
+    let files = paths.map { path in (try? SystemDisk().identity(of: path)) ?? nil }
+    return files[0] != nil && files[0] == files[1]
   }
 
   private static func zone(named name: String, in databases: [Database]) throws -> Zone.ID {

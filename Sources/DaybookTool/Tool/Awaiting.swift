@@ -1,24 +1,21 @@
-import Dispatch
+import DaybookEngine
 import Synchronization
 
-/// Runs asynchronous work for a command, which is a plain function: the calling thread waits for it.
+/// Runs asynchronous work for a command, which is a plain function: the calling thread does the work, piece by piece, as it comes.
 ///
-/// The work has threads of its own. The calling thread may be one of the few that all tasks of a process share, and so may
-/// those that wait beside it.
+/// The calling thread may be one of the few that all tasks of a process share, so it must not wait for another of them.
 enum Awaiting {
   static func result<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
+    let loop = CallingThread()
     let outcome = Outcome<R>()
-    let done = DispatchSemaphore(value: 0)
-    Task.detached(executorPreference: QueueExecutor.shared) {
+    Task.detached(executorPreference: loop) {
       let result: Result<R, any Error>
       do { result = .success(try await body()) } catch { result = .failure(error) }
       outcome.value.withLock { $0 = result }
-      done.signal()
+      loop.end()
     }
-    done.wait()
-    guard let result = outcome.value.withLock({ $0 }) else {
-      preconditionFailure("the task writes its result before it signals")
-    }
+    loop.run()
+    guard let result = outcome.value.withLock({ $0 }) else { preconditionFailure("the task writes its result before it ends") }
     return try result.get()
   }
 
@@ -26,14 +23,46 @@ enum Awaiting {
     let value = Mutex<Result<R, any Error>?>(nil)
   }
 
-  private final class QueueExecutor: TaskExecutor {
-    static let shared = QueueExecutor()
-    private let queue = DispatchQueue(label: "daybook.tool.work", attributes: .concurrent)
+  /// The thread that called, as an executor of tasks.
+  private final class CallingThread: TaskExecutor {
+    private struct State {
+      var jobs: [UnownedJob] = []
+      var isEnded = false
+    }
+
+    private let state = Mutex(State())
+    private let monitor = Monitor()
 
     func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      // Safe: the executor lives as long as the process.
-      queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+      state.withLock { $0.jobs.append(job) }
+      wake()
+    }
+
+    func end() {
+      state.withLock { $0.isEnded = true }
+      wake()
+    }
+
+    private func wake() {
+      monitor.lock()
+      monitor.signal()
+      monitor.unlock()
+    }
+
+    func run() {
+      while true {
+        monitor.lock()
+        while state.withLock({ $0.jobs.isEmpty && !$0.isEnded }) { monitor.wait() }
+        monitor.unlock()
+        let (jobs, isEnded) = state.withLock { state in
+          defer { state.jobs = [] }
+          return (state.jobs, state.isEnded)
+        }
+        // Safe: the executor lives until this function returns, and a job is run once.
+        for job in jobs { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+        if isEnded, jobs.isEmpty { return }
+      }
     }
   }
 }
