@@ -130,6 +130,8 @@ extension SyncEngine {
         try Record(systemFields: $0.base.systemFields).id
       }
       let isLast = page.isEmpty
+      last = page.last?.name
+      if gone.isEmpty, !isLast { continue }
       let applied = try await applying(to: id) { incoming, transaction, state in
         for id in gone { try incoming.delete(id, transaction) }
         if isLast {
@@ -138,7 +140,6 @@ extension SyncEngine {
         }
       }
       count(applied, asFetched: true)
-      last = page.last?.name
     }
   }
 

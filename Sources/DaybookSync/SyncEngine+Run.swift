@@ -217,8 +217,7 @@ extension SyncEngine {
     report.deletedZones += gone
   }
 
-  /// Makes and deletes zones, so that both sides have the same.
-  /// Returns why a zone cannot be.
+  /// Makes and deletes zones, so that both sides have the same. Returns why a zone cannot be made or deleted.
   private func matchZones() async throws -> [Zone.ID: DatabaseError] {
     let zones = state.zones.filter { isSynced($0.key) }
     let here = Dictionary(uniqueKeysWithValues: try await local.zones().filter { isSynced($0.id) }.map { ($0.id, $0) })
@@ -236,9 +235,9 @@ extension SyncEngine {
     let arrivals = Set(arrived)
     let deleted = zones.filter { here[$0.key] == nil && !arrivals.contains($0.key) }
     let toDelete = deleted.filter(\.value.isThere).map(\.key)
-    let toMake = state.zones.filter { isSynced($0.key) && !$0.value.isThere && deleted[$0.key] == nil && $0.key != .default }
-      .map(
-        \.key)
+    let toMake = state.zones.keys.filter {
+      isSynced($0) && state.zones[$0]?.isThere == false && deleted[$0] == nil && $0 != .default
+    }
     if !toDelete.isEmpty || !toMake.isEmpty {
       let result = try await remote.modifyZones(saving: toMake.map { here[$0] ?? Zone($0) }, deleting: toDelete)
       var errors = result.errors

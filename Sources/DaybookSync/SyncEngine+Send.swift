@@ -115,17 +115,20 @@ extension SyncEngine {
     var last: String?
     while true {
       let start = last
-      let page = try await local.read { snapshot in try store.baseNames(zone.number, after: start, limit: 500, snapshot) }
-      guard let name = page.last?.name else { return }
+      let (name, missing) = try await local.read { snapshot in
+        let page = try store.baseNames(zone.number, after: start, limit: 500, snapshot)
+        let missing = try page.map { Record.ID(unchecked: $0.name, in: id) }.filter { try snapshot.record($0) == nil }
+        return (page.last?.name, missing)
+      }
+      guard let name else { return }
+      last = name
+      if missing.isEmpty { continue }
       try await commit { transaction, state in
         guard state.zones[id]?.number == zone.number else { return }
-        for (_, base) in page {
-          let record = try Record(systemFields: base.systemFields).id
-          guard try transaction.record(record) == nil else { continue }
+        for record in missing where try transaction.record(record) == nil {
           try store.setHeld(.again(nil), of: record, zone.number, transaction)
         }
       }
-      last = name
     }
   }
 
