@@ -10,7 +10,7 @@
 #     build     debug and release build; warnings are errors
 #     builds    what demo, smoke, guard, crash, kill and fuzz build, at once: optimizing goes through a module on one processor
 #     test      swift test
-#     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings, codecs,
+#     buffered  the tests on files that are read instead of mapped, without crash searches, fuzz replays, interleavings, codecs, syncs,
 #               CloudKit's names and the tool; all of them: DAYBOOK_ACCESS=buffered swift test (three minutes)
 #     format    swift format lint --strict; the scripts run with a Mac's shell and tools (Scripts/shell.sh)
 #     layers    no folder of the sources names a type of a layer above it (Scripts/layers.sh has the order)
@@ -117,7 +117,7 @@ model() {
     DAYBOOK_INTERLEAVINGS=all tests -c release --scratch-path .build/model -Xswiftc -enable-testing --filter Interleaving
 }
 buffered() {
-  DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|CrashMoment|AssetCrash|AddressSpace|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests|DaybookCodingTests|DaybookCompatibilityTests'
+  DAYBOOK_ACCESS=buffered tests --skip 'CrashSearch|CrashMoment|AssetCrash|AddressSpace|FuzzReplay|Interleaving|DaybookToolTests|SimulatedDiskTests|DaybookCodingTests|DaybookCompatibilityTests|DaybookSyncTests'
 }
 thread() { tests --sanitize thread --scratch-path .build/thread --filter Thread --skip ThreadSearch; }
 # Leaks are not looked for: tests of crashes keep simulated disks that their own observers hold. Long stacks of
