@@ -11,6 +11,7 @@ final class ChangingRemote: RecordDatabase {
   let onZones: @Sendable ([Zone], [Zone.ID]) async throws -> ModifyZonesResult?
   let onRecords: @Sendable ([Record.ID: Result<Record, DatabaseError>]) -> [Record.ID: Result<Record, DatabaseError>]
   let onChanges: @Sendable (ZoneChanges) throws -> ZoneChanges
+  let onToken: @Sendable (ChangeToken?) throws -> Void
   init(
     _ base: Database,
     modify: @escaping @Sendable ([Record], [Record.ID], ModifyResult?) async throws -> ModifyResult? = { _, _, _ in nil },
@@ -18,13 +19,15 @@ final class ChangingRemote: RecordDatabase {
     records: @escaping @Sendable ([Record.ID: Result<Record, DatabaseError>]) -> [Record.ID: Result<Record, DatabaseError>] = {
       $0
     },
-    changes: @escaping @Sendable (ZoneChanges) throws -> ZoneChanges = { $0 }
+    changes: @escaping @Sendable (ZoneChanges) throws -> ZoneChanges = { $0 },
+    tokens: @escaping @Sendable (ChangeToken?) throws -> Void = { _ in }
   ) {
     self.base = base
     onModify = modify
     onZones = zones
     onRecords = records
     onChanges = changes
+    onToken = tokens
   }
   var limits: Limits { base.limits }
   func identity() async throws -> String? { try await base.identity() }
@@ -46,7 +49,8 @@ final class ChangingRemote: RecordDatabase {
     return try await base.modifyZones(saving: zones, deleting: ids)
   }
   func changes(in zone: Zone.ID, since token: ChangeToken?, limit: Int?, desiredKeys: [String]?) async throws -> ZoneChanges {
-    try onChanges(try await base.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys))
+    try onToken(token)
+    return try onChanges(try await base.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys))
   }
   func asset(_ key: String, of id: Record.ID) async throws -> URL { try await base.asset(key, of: id) }
   func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges {

@@ -111,3 +111,18 @@ func until(_ condition: () async throws -> Bool) async throws {
   }
   Issue.record("it did not come to that within two minutes")
 }
+
+/// A small generator, so that a failing seed repeats.
+struct Choice {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  /// A number below `count`.
+  mutating func callAsFunction(_ count: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state % UInt64(count))
+  }
+}

@@ -328,41 +328,11 @@ struct SyncEndTests {
   func forgetful() async throws {
     let server = try Database.inMemory()
     for n in 0..<20 { try server.put("x\(n)", ["n": 1]) }
-    final class Forgetful: RecordDatabase {
-      let base: Database
-      init(_ base: Database) { self.base = base }
-      var limits: Limits { base.limits }
-      func identity() async throws -> String? { try await base.identity() }
-      func modify(saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool) async throws
-        -> ModifyResult
-      { try await base.modify(saving: records, deleting: ids, policy: policy, atomically: atomically) }
-      func records(for ids: [Record.ID], desiredKeys: [String]?) async throws -> [Record.ID: Result<Record, DatabaseError>] {
-        try await base.records(for: ids, desiredKeys: desiredKeys)
-      }
-      func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
-        try await base.query(query, after: cursor)
-      }
-      func zones() async throws -> [Zone] { try await base.zones() }
-      func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
-        try await base.modifyZones(saving: zones, deleting: ids)
-      }
-      func changes(in zone: Zone.ID, since token: ChangeToken?, limit: Int?, desiredKeys: [String]?) async throws -> ZoneChanges
-      {
-        if token != nil { throw DatabaseError(.changeTokenExpired) }
-        return try await base.changes(in: zone, since: token, limit: 5, desiredKeys: desiredKeys)
-      }
-      func asset(_ key: String, of id: Record.ID) async throws -> URL { try await base.asset(key, of: id) }
-      func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges {
-        try await base.databaseChanges(since: token, limit: limit)
-      }
-      func subscriptions() async throws -> [Subscription] { [] }
-      func modifySubscriptions(saving subscriptions: [Subscription], deleting ids: [Subscription.ID]) async throws
-        -> ModifySubscriptionsResult
-      { try await base.modifySubscriptions(saving: subscriptions, deleting: ids) }
-      func notifications() -> AsyncStream<SubscriptionNotification> { base.notifications() }
-    }
+    let forgetful = ChangingRemote(
+      server, tokens: { token in if token != nil { throw DatabaseError(.changeTokenExpired) } })
     let local = try Database.inMemory()
-    let engine = try await SyncEngine(local: local, remote: Forgetful(server), configuration: .quick)
+    let engine = try await SyncEngine(
+      local: local, remote: forgetful, configuration: .of(.greaterModifiedDateWins) { $0.pageRecordCount = 5 })
     let ended = try await ends { _ = try? await engine.sync() }
 
     #expect(ended)

@@ -257,42 +257,16 @@ struct SyncFaultTests {
 
   @Test("a server that says there is more and gives the same token is not asked forever")
   func sameToken() async throws {
-    final class Stuck: RecordDatabase {
-      let base: Database
-      init(_ base: Database) { self.base = base }
-      var limits: Limits { base.limits }
-      func modify(saving records: [Record], deleting ids: [Record.ID], policy: SavePolicy, atomically: Bool) async throws
-        -> ModifyResult
-      { try await base.modify(saving: records, deleting: ids, policy: policy, atomically: atomically) }
-      func records(for ids: [Record.ID], desiredKeys: [String]?) async throws -> [Record.ID: Result<Record, DatabaseError>] {
-        try await base.records(for: ids, desiredKeys: desiredKeys)
-      }
-      func query(_ query: Query, after cursor: Query.Cursor?) async throws -> Query.Page {
-        try await base.query(query, after: cursor)
-      }
-      func zones() async throws -> [Zone] { try await base.zones() }
-      func modifyZones(saving zones: [Zone], deleting ids: [Zone.ID]) async throws -> ModifyZonesResult {
-        try await base.modifyZones(saving: zones, deleting: ids)
-      }
-      func changes(in zone: Zone.ID, since token: ChangeToken?, limit: Int?, desiredKeys: [String]?) async throws -> ZoneChanges
-      {
-        var page = try await base.changes(in: zone, since: token, limit: limit, desiredKeys: desiredKeys)
+    let stuck = ChangingRemote(
+      server,
+      changes: { page in
+        var page = page
         page.moreComing = true
         return page
-      }
-      func asset(_ key: String, of id: Record.ID) async throws -> URL { try await base.asset(key, of: id) }
-      func databaseChanges(since token: ChangeToken?, limit: Int?) async throws -> DatabaseChanges {
-        try await base.databaseChanges(since: token, limit: limit)
-      }
-      func subscriptions() async throws -> [Subscription] { [] }
-      func modifySubscriptions(saving subscriptions: [Subscription], deleting ids: [Subscription.ID]) async throws
-        -> ModifySubscriptionsResult
-      { try await base.modifySubscriptions(saving: subscriptions, deleting: ids) }
-      func notifications() -> AsyncStream<SubscriptionNotification> { base.notifications() }
-    }
+      })
     try server.put("dune", ["title": "Dune"])
     let local = try Database.inMemory()
-    let engine = try await SyncEngine(local: local, remote: Stuck(server), configuration: .quick)
+    let engine = try await SyncEngine(local: local, remote: stuck, configuration: .quick)
     await #expect(throws: DatabaseError.self) { try await engine.sync() }
     #expect(try local.film("dune") != nil)
   }

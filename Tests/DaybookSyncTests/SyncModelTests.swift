@@ -12,19 +12,6 @@ struct SyncModelTests {
   private static let count = ProcessInfo.processInfo.environment["DAYBOOK_SYNCS"].flatMap { Int($0) } ?? 24
   private static let first = ProcessInfo.processInfo.environment["DAYBOOK_SYNC_SEED"].flatMap { Int($0) } ?? 0
 
-  private struct Choice {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-    mutating func callAsFunction(_ count: Int) -> Int {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      return Int(state % UInt64(count))
-    }
-  }
-
   private func device(_ server: Database, _ database: Database, _ policy: SyncPolicy, _ page: Int) async throws -> Device {
     try await Device(server, .of(policy) { $0.pageRecordCount = page }, database: database)
   }

@@ -4,17 +4,6 @@ import DaybookTesting
 import Foundation
 import Testing
 
-private struct Choice {
-  private var state: UInt64
-  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-  mutating func callAsFunction(_ count: Int) -> Int {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return Int(state % UInt64(count))
-  }
-}
-
 /// Servers that refuse and change, applications that decide, random types and sizes.
 @Suite("syncs with everybody else")
 struct SyncRemoteTests {
